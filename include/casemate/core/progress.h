@@ -1,0 +1,26 @@
+// casemate/core/progress.h
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace casemate {
+
+/// Where long work reports how far it is. The library never prints; the command line draws a bar from this.
+/// Calls come from one thread at a time.
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  /// A stage begins. `total` units are expected (0: unknown); `unit` is a plural noun such as "documents".
+  virtual void begin(std::string_view stage, std::uint64_t total, std::string_view unit) = 0;
+  /// `done` units are finished since `begin`.
+  virtual void update(std::uint64_t done) = 0;
+  /// A sentence for the reader, for instance a skipped file. Already escaped for a terminal.
+  virtual void note(std::string_view message) = 0;
+  virtual void end() = 0;
+
+  /// Reports nothing.
+  [[nodiscard]] static Progress& none();
+};
+
+}  // namespace casemate
