@@ -14,9 +14,7 @@
 
 static volatile int sink;
 
-__attribute__((target("sse4.2"))) static void run_sse42(void) {
-  sink = (int)_mm_crc32_u32(1u, (unsigned)sink);
-}
+__attribute__((target("sse4.2"))) static void run_sse42(void) { sink = (int)_mm_crc32_u32(1u, (unsigned)sink); }
 __attribute__((target("avx"))) static void run_avx(void) {
   __m256 v = _mm256_add_ps(_mm256_set1_ps((float)sink), _mm256_set1_ps(1.0f));
   sink = (int)_mm_cvtss_f32(_mm256_castps256_ps128(v));
@@ -52,7 +50,7 @@ __attribute__((target("avx512f,avx512bf16"))) static void run_bf16(void) {
 }
 
 struct feature {
-  const char *option;
+  const char* option;
   int announced;
   void (*run)(void);
 };

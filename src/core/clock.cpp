@@ -13,7 +13,8 @@ class SystemClock final : public Clock {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch());
   }
   std::int64_t unix_seconds() const override {
-    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
   }
   void sleep_for(std::chrono::nanoseconds duration) const override { std::this_thread::sleep_for(duration); }
 };

@@ -176,7 +176,8 @@ Result<std::string> read_file(const std::string& path, std::uint64_t max_bytes) 
   if (!file) return file.error();
   const std::uint64_t size = (*file)->size();
   if (size > max_bytes) {
-    return Error{ErrorCode::kLimit, path + ": " + std::to_string(size) + " bytes, over the limit of " + std::to_string(max_bytes)};
+    return Error{ErrorCode::kLimit,
+                 path + ": " + std::to_string(size) + " bytes, over the limit of " + std::to_string(max_bytes)};
   }
   std::string data(size, '\0');
   const Status read = (*file)->read(0, size, data.data());

@@ -32,7 +32,8 @@ Digest blake2b(std::string_view data) {
 
 Digest blake2b_keyed(std::string_view data, std::string_view key) {
   Digest digest{};
-  if (crypto_generichash(digest.data(), digest.size(), as_bytes(data), data.size(), as_bytes(key), key.size()) != 0) std::abort();
+  if (crypto_generichash(digest.data(), digest.size(), as_bytes(data), data.size(), as_bytes(key), key.size()) != 0)
+    std::abort();
   return digest;
 }
 
@@ -53,7 +54,8 @@ Result<std::string> from_hex(std::string_view hex) {
   for (std::size_t i = 0; i < hex.size(); i += 2) {
     const int high = hex_value(hex[i]);
     const int low = hex_value(hex[i + 1]);
-    if (high < 0 || low < 0) return Error{ErrorCode::kInvalidArgument, "not a hexadecimal digit at " + std::to_string(i)};
+    if (high < 0 || low < 0)
+      return Error{ErrorCode::kInvalidArgument, "not a hexadecimal digit at " + std::to_string(i)};
     out += static_cast<char>(high * 16 + low);
   }
   return out;

@@ -33,8 +33,8 @@ RandomStream::RandomStream(std::uint64_t seed, std::string_view name)
 
 std::uint32_t RandomStream::next_u32() noexcept {
   if (left_ == 0) {
-    const std::uint32_t counter[4] = {static_cast<std::uint32_t>(block_), static_cast<std::uint32_t>(block_ >> 32U), stream_[0],
-                                      stream_[1]};
+    const std::uint32_t counter[4] = {static_cast<std::uint32_t>(block_), static_cast<std::uint32_t>(block_ >> 32U),
+                                      stream_[0], stream_[1]};
     philox4x32_10(counter, key_, buffer_);
     ++block_;
     left_ = 4;

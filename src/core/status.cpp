@@ -4,22 +4,38 @@ namespace casemate {
 
 std::string_view error_code_name(ErrorCode code) noexcept {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return "InvalidArgument";
-    case ErrorCode::kInvalidOption: return "InvalidOption";
-    case ErrorCode::kInvalidInput: return "InvalidInput";
-    case ErrorCode::kNotFound: return "NotFound";
-    case ErrorCode::kAlreadyExists: return "AlreadyExists";
-    case ErrorCode::kUnsupported: return "Unsupported";
-    case ErrorCode::kMismatch: return "Mismatch";
-    case ErrorCode::kCorrupt: return "Corrupt";
-    case ErrorCode::kLimit: return "Limit";
-    case ErrorCode::kIo: return "Io";
-    case ErrorCode::kNoSpace: return "NoSpace";
-    case ErrorCode::kPermission: return "Permission";
-    case ErrorCode::kUnavailable: return "Unavailable";
-    case ErrorCode::kTimeout: return "Timeout";
-    case ErrorCode::kModel: return "Model";
-    case ErrorCode::kCancelled: return "Cancelled";
+    case ErrorCode::kInvalidArgument:
+      return "InvalidArgument";
+    case ErrorCode::kInvalidOption:
+      return "InvalidOption";
+    case ErrorCode::kInvalidInput:
+      return "InvalidInput";
+    case ErrorCode::kNotFound:
+      return "NotFound";
+    case ErrorCode::kAlreadyExists:
+      return "AlreadyExists";
+    case ErrorCode::kUnsupported:
+      return "Unsupported";
+    case ErrorCode::kMismatch:
+      return "Mismatch";
+    case ErrorCode::kCorrupt:
+      return "Corrupt";
+    case ErrorCode::kLimit:
+      return "Limit";
+    case ErrorCode::kIo:
+      return "Io";
+    case ErrorCode::kNoSpace:
+      return "NoSpace";
+    case ErrorCode::kPermission:
+      return "Permission";
+    case ErrorCode::kUnavailable:
+      return "Unavailable";
+    case ErrorCode::kTimeout:
+      return "Timeout";
+    case ErrorCode::kModel:
+      return "Model";
+    case ErrorCode::kCancelled:
+      return "Cancelled";
   }
   return "Unknown";
 }
@@ -34,14 +50,16 @@ bool is_callers_fault(ErrorCode code) noexcept {
     case ErrorCode::kUnsupported:
     case ErrorCode::kMismatch:
     case ErrorCode::kLimit:
-    case ErrorCode::kPermission: return true;
+    case ErrorCode::kPermission:
+      return true;
     case ErrorCode::kCorrupt:
     case ErrorCode::kIo:
     case ErrorCode::kNoSpace:
     case ErrorCode::kUnavailable:
     case ErrorCode::kTimeout:
     case ErrorCode::kModel:
-    case ErrorCode::kCancelled: return false;
+    case ErrorCode::kCancelled:
+      return false;
   }
   return false;
 }

@@ -41,7 +41,8 @@ std::string escaped(std::string_view text, bool keep_newlines, std::size_t max_b
     }
     if ((value == '\n' && keep_newlines) || value == '\t') {
       out += static_cast<char>(value == '\t' && !keep_newlines ? ' ' : static_cast<char>(value));
-    } else if (value == kInvalidCodePoint || is_control(value) || is_invisible(value) || value == 0x2028 || value == 0x2029) {
+    } else if (value == kInvalidCodePoint || is_control(value) || is_invisible(value) || value == 0x2028 ||
+               value == 0x2029) {
       append_escaped(out, value, raw);
     } else {
       out.append(raw);
@@ -76,13 +77,26 @@ std::string UntrustedText::for_html() const {
   out.reserve(bytes_.size());
   for_each_code_point(bytes_, [&](char32_t value, std::string_view raw) {
     switch (value) {
-      case '&': out += "&amp;"; return;
-      case '<': out += "&lt;"; return;
-      case '>': out += "&gt;"; return;
-      case '"': out += "&quot;"; return;
-      case '\'': out += "&#39;"; return;
-      case kInvalidCodePoint: append_code_point(out, 0xFFFD); return;
-      default: break;
+      case '&':
+        out += "&amp;";
+        return;
+      case '<':
+        out += "&lt;";
+        return;
+      case '>':
+        out += "&gt;";
+        return;
+      case '"':
+        out += "&quot;";
+        return;
+      case '\'':
+        out += "&#39;";
+        return;
+      case kInvalidCodePoint:
+        append_code_point(out, 0xFFFD);
+        return;
+      default:
+        break;
     }
     if (!is_control(value) || value == '\n' || value == '\t') out.append(raw);
   });

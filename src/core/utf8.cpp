@@ -95,9 +95,10 @@ bool is_bidi_control(char32_t value) noexcept {
 
 bool is_invisible(char32_t value) noexcept {
   return is_bidi_control(value) || value == 0x00AD || value == 0x034F || value == 0x115F || value == 0x1160 ||
-         value == 0x17B4 || value == 0x17B5 || (value >= 0x180B && value <= 0x180F) || (value >= 0x200B && value <= 0x200D) ||
-         (value >= 0x2060 && value <= 0x2065) || (value >= 0x206A && value <= 0x206F) || value == 0x3164 ||
-         (value >= 0xFE00 && value <= 0xFE0F) || value == 0xFEFF || value == 0xFFA0 || (value >= 0xFFF9 && value <= 0xFFFB) ||
+         value == 0x17B4 || value == 0x17B5 || (value >= 0x180B && value <= 0x180F) ||
+         (value >= 0x200B && value <= 0x200D) || (value >= 0x2060 && value <= 0x2065) ||
+         (value >= 0x206A && value <= 0x206F) || value == 0x3164 || (value >= 0xFE00 && value <= 0xFE0F) ||
+         value == 0xFEFF || value == 0xFFA0 || (value >= 0xFFF9 && value <= 0xFFFB) ||
          (value >= 0x1BCA0 && value <= 0x1BCA3) || (value >= 0x1D173 && value <= 0x1D17A) ||
          (value >= 0xE0000 && value <= 0xE0FFF);
 }

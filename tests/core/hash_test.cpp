@@ -6,7 +6,9 @@ namespace casemate {
 namespace {
 
 // FIPS 180-2 and RFC 7693-style vectors ("abc").
-TEST(Hash, Sha256OfAbc) { EXPECT_EQ(to_hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"); }
+TEST(Hash, Sha256OfAbc) {
+  EXPECT_EQ(to_hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
 
 TEST(Hash, Blake2b256OfAbc) {
   EXPECT_EQ(to_hex(blake2b("abc")), "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");

@@ -33,13 +33,12 @@ TEST(Result, AskingForTheAbsentSideAborts) {
   EXPECT_DEATH((void)half(4).error(), "");
 }
 
-TEST(Error, ContextGoesBeforeTheMessage) {
-  EXPECT_EQ((Error{ErrorCode::kIo, "no"}.in("a.txt").message), "a.txt: no");
-}
+TEST(Error, ContextGoesBeforeTheMessage) { EXPECT_EQ((Error{ErrorCode::kIo, "no"}.in("a.txt").message), "a.txt: no"); }
 
 TEST(ErrorCode, NamesAreDistinct) {
   std::set<std::string_view> names;
-  for (int code = 0; code <= static_cast<int>(ErrorCode::kCancelled); ++code) names.insert(error_code_name(static_cast<ErrorCode>(code)));
+  for (int code = 0; code <= static_cast<int>(ErrorCode::kCancelled); ++code)
+    names.insert(error_code_name(static_cast<ErrorCode>(code)));
   EXPECT_EQ(names.size(), static_cast<std::size_t>(ErrorCode::kCancelled) + 1);
   EXPECT_FALSE(names.contains("Unknown"));
 }

@@ -21,7 +21,10 @@ TEST(UntrustedText, NoEscapeSequenceReachesATerminal) {
 
 TEST(UntrustedText, ALogEntryStaysOneLineAndIsCut) {
   EXPECT_EQ(UntrustedText("a\nb").for_log(), "a\\u{a}b");
-  EXPECT_EQ(UntrustedText("\xE2\x80\xAE" "x").for_log(), "\\u{202e}x");
+  EXPECT_EQ(UntrustedText("\xE2\x80\xAE"
+                          "x")
+                .for_log(),
+            "\\u{202e}x");
   EXPECT_EQ(UntrustedText(std::string(500, 'x')).for_log(10), "xxxxxxxxxx...");
 }
 

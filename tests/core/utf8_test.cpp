@@ -24,7 +24,8 @@ TEST(Utf8, BrokenSequencesAreReplacedByTheirMaximalPrefix) {
 }
 
 TEST(Utf8, OverlongFormsSurrogatesAndTooLargeValuesAreBroken) {
-  for (const char* text : {"\xC0\xAF", "\xE0\x80\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF8\x88\x80\x80\x80", "\xC3", "\x80"}) {
+  for (const char* text :
+       {"\xC0\xAF", "\xE0\x80\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF8\x88\x80\x80\x80", "\xC3", "\x80"}) {
     EXPECT_FALSE(is_valid_utf8(text)) << text;
   }
   EXPECT_TRUE(is_valid_utf8(std::string_view("\0\xEF\xBF\xBD", 4)));

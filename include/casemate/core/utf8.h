@@ -30,8 +30,8 @@ void append_code_point(std::string& out, char32_t value);
 /// The longest prefix of at most `max_bytes` bytes that ends between code points.
 [[nodiscard]] std::string_view utf8_prefix(std::string_view text, std::size_t max_bytes) noexcept;
 
-/// Characters that show nothing or reorder what is shown: zero-width, bidirectional controls, tags, variation selectors,
-/// soft hyphen, fillers.
+/// Characters that show nothing or reorder what is shown: zero-width, bidirectional controls, tags, variation
+/// selectors, soft hyphen, fillers.
 [[nodiscard]] bool is_invisible(char32_t value) noexcept;
 /// Bidirectional control characters only (a subset of `is_invisible`).
 [[nodiscard]] bool is_bidi_control(char32_t value) noexcept;

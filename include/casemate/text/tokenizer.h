@@ -31,7 +31,8 @@ struct TokenSpan {
 /// A tokenised text, without the model's framing tokens ([CLS] ... [SEP]).
 struct Tokens {
   std::vector<TokenId> ids;
-  std::vector<TokenSpan> spans;  ///< one for each id, in order; spans never decrease but may touch or, for split characters, overlap
+  std::vector<TokenSpan>
+      spans;  ///< one for each id, in order; spans never decrease but may touch or, for split characters, overlap
 };
 
 /// Turns text into a model's vocabulary. Immutable, thread-safe.

@@ -1,0 +1,75 @@
+// src/encoder/linear.h
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "casemate/core/status.h"
+
+namespace casemate {
+
+/// What a linear layer does to its output as it writes it.
+enum class Epilogue : std::uint8_t { kNone, kGeluErf, kGeluTanh, kRelu, kAddToOutput };
+
+/// Working memory of one thread. Grows to the largest layer's need and is reused.
+class Scratch {
+ public:
+  [[nodiscard]] std::byte* reserve(std::size_t bytes) {
+    if (bytes > bytes_.size()) bytes_.resize(bytes);
+    return bytes_.data();
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+/// A dense layer y = x W^T + b on oneDNN's matmul, with the bias and activation fused.
+///
+/// This class is the only place that knows oneDNN, whose C++ interface differs between 2.x and 3.x.
+/// Thread-safe; each call runs on the calling thread alone. A row of y depends on its row of x only, bit for bit,
+/// whatever the other rows and however many (tests/encoder/linear_test.cpp).
+class Linear {
+ public:
+  /// `weights` is row-major [out, in] (as checkpoints store them), `bias` has `out` values.
+  /// Error: Model, with oneDNN's message.
+  [[nodiscard]] static Result<Linear> create(std::span<const float> weights, std::span<const float> bias,
+                                             std::size_t in, std::size_t out, Epilogue epilogue);
+  Linear(Linear&&) noexcept;
+  Linear& operator=(Linear&&) noexcept;
+  ~Linear();
+
+  /// Rows that buffers must hold for `rows` of work: the layer runs on multiples of `kRowBlock`.
+  static constexpr std::size_t kRowBlock = 16;
+  [[nodiscard]] static std::size_t padded_rows(std::size_t rows) {
+    return (rows + kRowBlock - 1) / kRowBlock * kRowBlock;
+  }
+
+  /// `x` is [padded_rows(rows), in], `y` is [padded_rows(rows), out], both row-major and contiguous. Rows past `rows`
+  /// are computed too and mean nothing. Error: Model.
+  [[nodiscard]] Status run(const float* x, float* y, std::size_t rows, Scratch& scratch) const;
+
+  [[nodiscard]] std::size_t in() const noexcept;
+  [[nodiscard]] std::size_t out() const noexcept;
+
+ private:
+  struct State;
+  explicit Linear(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// While one lives, oneDNN calls of this thread use this thread alone (Debian builds it on OpenMP).
+class OneThread {
+ public:
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace casemate

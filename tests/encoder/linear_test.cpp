@@ -1,0 +1,92 @@
+#include "encoder/linear.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "casemate/core/random.h"
+
+namespace casemate {
+namespace {
+
+struct Layer {
+  std::size_t in, out;
+  std::vector<float> weights, bias, x;
+};
+
+Layer make_layer(std::size_t in, std::size_t out, std::size_t rows) {
+  RandomStream random(7, "linear");
+  const auto draw = [&](std::size_t n) {
+    std::vector<float> values(n);
+    for (float& value : values) value = static_cast<float>(random.normal());
+    return values;
+  };
+  return {in, out, draw(in * out), draw(out), draw(rows * in)};
+}
+
+double activate(double v, Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::kNone:
+    case Epilogue::kAddToOutput:
+      return v;
+    case Epilogue::kGeluErf:
+      return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));
+    case Epilogue::kGeluTanh:
+      return 0.5 * v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
+    case Epilogue::kRelu:
+      return std::max(v, 0.0);
+  }
+  return v;
+}
+
+TEST(Linear, EqualsTheSumInDoublePrecisionWithEachEpilogue) {
+  for (const Epilogue epilogue :
+       {Epilogue::kNone, Epilogue::kGeluErf, Epilogue::kGeluTanh, Epilogue::kRelu, Epilogue::kAddToOutput}) {
+    for (const auto& [in, out] : {std::pair<std::size_t, std::size_t>{8, 24}, {33, 7}, {384, 96}}) {
+      const std::size_t rows = 5;
+      const Layer layer = make_layer(in, out, Linear::padded_rows(rows));
+      const auto linear = Linear::create(layer.weights, layer.bias, in, out, epilogue);
+      ASSERT_TRUE(linear.ok()) << linear.error().message;
+      std::vector<float> y(Linear::padded_rows(rows) * out, 1.5F);
+      Scratch scratch;
+      ASSERT_TRUE(linear->run(layer.x.data(), y.data(), rows, scratch).ok());
+      for (std::size_t r = 0; r < rows; ++r) {
+        for (std::size_t o = 0; o < out; ++o) {
+          double sum = static_cast<double>(layer.bias[o]);
+          for (std::size_t i = 0; i < in; ++i)
+            sum += static_cast<double>(layer.x[r * in + i]) * static_cast<double>(layer.weights[o * in + i]);
+          const double expected = activate(sum, epilogue) + (epilogue == Epilogue::kAddToOutput ? 1.5 : 0.0);
+          ASSERT_NEAR(static_cast<double>(y[r * out + o]), expected, 1e-4 * std::max(1.0, std::abs(expected)))
+              << in << "x" << out;
+        }
+      }
+    }
+  }
+}
+
+TEST(Linear, ARowDoesNotDependOnTheOtherRowsOrOnHowManyThereAre) {
+  const std::size_t most = 1024;
+  for (const auto& [in, out] :
+       {std::pair<std::size_t, std::size_t>{384, 1152}, {384, 384}, {384, 1536}, {1536, 384}, {48, 40}}) {
+    const Layer layer = make_layer(in, out, most);
+    const auto linear = Linear::create(layer.weights, layer.bias, in, out, Epilogue::kGeluErf);
+    ASSERT_TRUE(linear.ok());
+    Scratch scratch;
+    std::vector<float> all(most * out);
+    ASSERT_TRUE(linear->run(layer.x.data(), all.data(), most, scratch).ok());
+    for (const std::size_t rows : {1, 15, 16, 17, 48, 100, 129, 256, 400, 513}) {
+      std::vector<float> some(Linear::padded_rows(rows) * out);
+      ASSERT_TRUE(linear->run(layer.x.data(), some.data(), rows, scratch).ok());
+      EXPECT_EQ(std::memcmp(some.data(), all.data(), rows * out * sizeof(float)), 0)
+          << rows << " rows, " << in << "->" << out;
+    }
+  }
+}
+
+TEST(Linear, SizesThatDoNotAgreeAreAnError) {
+  EXPECT_FALSE(Linear::create(std::vector<float>(5), std::vector<float>(2), 3, 2, Epilogue::kNone).ok());
+}
+
+}  // namespace
+}  // namespace casemate
