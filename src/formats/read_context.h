@@ -1,0 +1,65 @@
+// formats/read_context.h
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "casemate/core/status.h"
+#include "casemate/formats/document.h"
+#include "casemate/formats/read_options.h"
+#include "casemate/formats/reader.h"
+#include "casemate/text/clean_text.h"
+#include "formats/input_file.h"
+
+namespace casemate {
+
+/// One file on its way through a reader.
+struct Source {
+  std::string path;  ///< as found
+  std::string name;  ///< below the given root: the id of a one-document file
+  InputFile& file;
+};
+
+/// What all readers of one run share: the sink, the ids seen, the counts.
+class ReadContext {
+ public:
+  ReadContext(const ReadOptions& options, DocumentSink& sink) : options_(options), sink_(sink) {}
+
+  [[nodiscard]] const ReadOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const ReadLimits& limits() const noexcept { return options_.limits; }
+  [[nodiscard]] ReadSummary& summary() noexcept { return summary_; }
+
+  /// Gives a document to the sink. A blank one and one whose id was seen are problems instead.
+  /// Error: what ends the run (the sink's error, max_documents).
+  [[nodiscard]] Status emit(Document document);
+  /// `what` without the path; "path:line: " is put before it.
+  void problem(const std::string& path, std::size_t line, ErrorCode code, std::string_view what);
+  /// `error`'s message begins with the path already.
+  void problem(const std::string& path, const Error& error);
+
+ private:
+  struct Place {
+    std::size_t path = 0;
+    std::size_t line = 0;
+  };
+
+  const ReadOptions& options_;
+  DocumentSink& sink_;
+  ReadSummary summary_;
+  std::vector<std::string> paths_;  ///< of the places
+  std::unordered_map<std::string, Place> ids_;
+};
+
+/// "path:line: what", or "path: what" for line 0; the path escaped.
+[[nodiscard]] std::string at_place(const std::string& path, std::size_t line, std::string_view what);
+
+/// `raw` cleaned; its findings are added to those of `document`.
+[[nodiscard]] UntrustedText cleaned_title(std::string_view raw, Document& document);
+/// Sets text, offsets and findings of `document` from `raw`, whose bytes are those of the source.
+void set_text(Document& document, std::string_view raw);
+/// The same where `raw` was made from the source by `offsets`.
+void set_text(Document& document, std::string_view raw, const OffsetMap& offsets);
+
+}  // namespace casemate
