@@ -89,7 +89,7 @@ void MeanRows(const float* x, std::size_t rows, std::size_t width, float* out) {
   }
 }
 
-constexpr std::size_t kQueryBlock = 4;
+constexpr std::size_t kQueryBlock = HWY_TARGET <= HWY_AVX3 ? 8 : 4;
 
 /// scores[r][j] = scale * q_r . k_j for kQueryBlock queries and kVectors vectors of keys; keys_t is [head_width,
 /// stride].

@@ -13,7 +13,7 @@ namespace {
 
 /// Tokens that go through the linear layers together. Large enough for full matmul speed (16 rows already are), small
 /// enough that a layer's working set stays in a core's second-level cache.
-constexpr std::size_t kMicroBatchTokens = 128;
+constexpr std::size_t kMicroBatchTokens = 512;
 
 /// A 64-byte aligned float buffer that only grows.
 class FloatBuffer {
