@@ -22,6 +22,7 @@ constexpr const char* kTables[] = {
     " ingested_at INTEGER NOT NULL, first_chunk INTEGER NOT NULL, chunk_count INTEGER NOT NULL,"
     " checksum BLOB NOT NULL, UNIQUE(tenant, id)) STRICT",
     "CREATE INDEX document_content ON document(tenant, content_hash)",
+    "CREATE INDEX document_chunks ON document(tenant, first_chunk, chunk_count, trusted)",
     "CREATE TABLE label(document INTEGER NOT NULL, label TEXT NOT NULL, PRIMARY KEY(document, label)) STRICT, WITHOUT "
     "ROWID",
     "CREATE TABLE chunk(id INTEGER PRIMARY KEY, document INTEGER NOT NULL, ordinal INTEGER NOT NULL, text BLOB NOT "

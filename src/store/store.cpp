@@ -302,8 +302,8 @@ Result<StoreStatistics> Store::statistics() const {
     for (const char* name : {"vault.db", "vault.db-wal"}) {
       if (const auto info = state_->files().info(state_->file(name))) found.database_bytes += info->size;
     }
-    for (const SegmentRecord& record :
-         read_catalog(*connection, state_->meta().store, state_->meta().encoder_hash)->segments) {
+    const auto catalog = read_catalog(*connection, state_->meta().store, state_->meta().encoder_hash);
+    for (const SegmentRecord& record : catalog->segments) {
       if (const auto info = state_->files().info(state_->file(segment_name(record.header.id))))
         found.segment_bytes += info->size;
     }

@@ -106,7 +106,8 @@ void StoreState::verify_segments() {
     // Another process may have compacted meanwhile; where it has not, the file is really gone.
     if (!refresh()) cache_.mark_missing(*catalog());
   }
-  for (const SegmentRecord& record : catalog()->segments) {
+  const auto current = catalog();
+  for (const SegmentRecord& record : current->segments) {
     if (const auto error = cache_.damage(record)) report_.damaged.push_back(describe_damage(record, *error));
   }
 }
@@ -157,8 +158,9 @@ std::shared_ptr<const VectorSnapshot> StoreState::snapshot(std::string_view tena
 }
 
 ChunkSet StoreState::damaged_chunks(std::string_view tenant) {
+  const auto current = catalog();
   std::vector<ChunkRange> ranges;
-  for (const SegmentRecord& record : catalog()->segments) {
+  for (const SegmentRecord& record : current->segments) {
     if (record.tenant_name == tenant && cache_.damage(record))
       ranges.push_back({record.first_chunk, record.last_chunk + 1});
   }

@@ -139,6 +139,14 @@ TEST(Bm25, NeverParsesTheQuery) {
   EXPECT_TRUE(value_of(store->check()).ok());
 }
 
+TEST(Bm25, FindsAWordThatHasAQuotationMarkInIt) {
+  const TemporaryFolder folder;
+  const auto store = new_store(folder.path("s"));
+  const std::string abbreviation = "צה\"ל";  // in Hebrew the mark is part of the word (UAX 29, rule WB7b)
+  add(*store, {test_document("t", "a", {abbreviation}), test_document("t", "b", {"צה"})});
+  EXPECT_THAT(bm25_texts(*store, "t", abbreviation), ElementsAre(abbreviation));
+}
+
 TEST(Bm25, TakesAQueryOfAMegabyte) {
   const TemporaryFolder folder;
   const auto store = new_store(folder.path("s"));
