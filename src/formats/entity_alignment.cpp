@@ -60,11 +60,11 @@ class Aligner {
     std::size_t end = from_ + 1;
     while (end < original_.size() && end - from_ < kLongestReference && is_reference_char(original_[end])) ++end;
     if (end < original_.size() && original_[end] == ';') ++end;
-    for (; end > from_ + 2; --end) {
-      for (const int points : {1, 2}) {
-        const std::size_t to = points_end(to_, points);
-        if (!alike(end, to)) continue;
-        take(end - from_, to - to_);
+    for (const int points : {1, 2}) {  // few references are two characters
+      const std::size_t to = points_end(to_, points);
+      for (std::size_t at = end; at > from_ + 2; --at) {
+        if (!alike(at, to)) continue;
+        take(at - from_, to - to_);
         return true;
       }
     }

@@ -82,6 +82,7 @@ TEST_F(CsvReader, RowsArePassagesByRfc4180) {
   EXPECT_EQ(sink_.documents[0].text.bytes(), "He said \"hi\",\nthen left");
   EXPECT_EQ(sink_.documents[0].metadata.at("year"), "1999");
   EXPECT_EQ(source_of(sink_.documents[0], source, "\"hi\","), "\"\"hi\"\",");
+  EXPECT_EQ(source_of(sink_.documents[0], source, "said \"hi\""), "said \"\"hi\"\"");
   EXPECT_EQ(source_of(sink_.documents[0], source, "then left"), "then left");
   EXPECT_EQ(sink_.documents[1].line, 4U);
   EXPECT_EQ(sink_.documents[1].text.bytes(), "plain \"quotes\" inside");
