@@ -51,7 +51,7 @@ class Batch {
 
  private:
   bool is_same(const DocumentRow& existing, const NewDocument& document) {
-    const Document& stored = existing.document;
+    const StoredDocument& stored = existing.document;
     if (stored.content_hash != document.content_hash || existing.attributes_hash != attributes_hash(document))
       return false;
     const ChunkRange range{stored.first_chunk, stored.first_chunk + stored.chunk_count};

@@ -62,7 +62,7 @@ class Check {
 
   void document(const DocumentRow& row) {
     ++report_.documents;
-    const Document& document = row.document;
+    const StoredDocument& document = row.document;
     const std::string name = "document \"" + UntrustedText(document.id).for_log(80) + "\"";
     std::int64_t found = 0;
     const ChunkRange range{document.first_chunk, document.first_chunk + document.chunk_count};

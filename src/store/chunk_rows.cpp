@@ -12,7 +12,7 @@ constexpr std::string_view kColumns =
     "c.id, c.document, c.ordinal, c.text, c.source_begin, c.source_end, c.page, c.line, c.checksum";
 
 Digest checksum_of(const StoreId& store, const ChunkRow& row) {
-  const Chunk& chunk = row.chunk;
+  const StoredChunk& chunk = row.chunk;
   return RowHasher(store)
       .add(chunk.id)
       .add(row.document_row)
@@ -95,7 +95,7 @@ ChunkReader::ChunkReader(Database& database, const StoreId& store, std::int64_t 
                  "SELECT " + std::string(kColumns) +
                      ", d.id FROM chunk c JOIN document d ON d.row = c.document WHERE c.id = ?1 AND d.tenant = ?2") {}
 
-Result<Chunk> ChunkReader::read(ChunkId id) {
+Result<StoredChunk> ChunkReader::read(ChunkId id) {
   statement_.reset();
   statement_.bind(1, id).bind(2, tenant_);
   if (!statement_.step()) return Error{ErrorCode::kNotFound, "chunk " + std::to_string(id) + " does not exist"};

@@ -12,7 +12,7 @@ namespace casemate {
 
 /// A chunk as it lies in the table (without the document's id), and whether its checksum holds.
 struct ChunkRow {
-  Chunk chunk;
+  StoredChunk chunk;
   std::int64_t document_row = 0;
   bool intact = false;
 };
@@ -38,7 +38,7 @@ class ChunkReader {
  public:
   ChunkReader(Database& database, const StoreId& store, std::int64_t tenant);
   /// Error: NotFound, also for chunks of other tenants; Corrupt.
-  [[nodiscard]] Result<Chunk> read(ChunkId id);
+  [[nodiscard]] Result<StoredChunk> read(ChunkId id);
 
  private:
   Database& database_;

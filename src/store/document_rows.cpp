@@ -17,7 +17,7 @@ constexpr std::string_view kSelect =
     " first_chunk, chunk_count, checksum FROM document ";
 
 Digest checksum_of(const StoreId& store, const DocumentRow& row) {
-  const Document& document = row.document;
+  const StoredDocument& document = row.document;
   RowHasher hasher(store);
   hasher.add(row.row).add(document.tenant).add(document.id).add(document.title.bytes()).add(document.source_path);
   hasher.add(document.format).add(document.content_hash).add(row.attributes_hash).add(document.trusted ? 1 : 0);
@@ -37,7 +37,7 @@ std::set<std::string> read_labels(Database& database, std::int64_t row) {
 
 DocumentRow read_row(Database& database, const Statement& statement, const StoreId& store, const TenantRow& tenant) {
   DocumentRow row;
-  Document& document = row.document;
+  StoredDocument& document = row.document;
   row.row = statement.integer(0);
   row.tenant = tenant.id;
   document.tenant = tenant.name;
@@ -166,7 +166,7 @@ void insert_document(Database& database, const StoreId& store, const TenantRow& 
 }
 
 void remove_document(Database& database, const StoreId& store, const DocumentRow& row) {
-  const Document& document = row.document;
+  const StoredDocument& document = row.document;
   if (document.chunk_count > 0) {
     remove_chunks(database, store, row.tenant, row.row,
                   {document.first_chunk, document.first_chunk + document.chunk_count});

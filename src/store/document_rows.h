@@ -21,7 +21,7 @@ struct DocumentRow {
   std::int64_t row = 0;
   std::int64_t tenant = 0;
   Digest attributes_hash{};
-  Document document;
+  StoredDocument document;
 };
 
 /// 0 where there is none.

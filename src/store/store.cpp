@@ -210,7 +210,7 @@ Result<bool> Store::contains(std::string_view tenant, std::string_view id, const
   });
 }
 
-Result<Document> Store::document(std::string_view tenant, std::string_view id) const {
+Result<StoredDocument> Store::document(std::string_view tenant, std::string_view id) const {
   return guarded([&] {
     const auto connection = state_->reader();
     const Transaction transaction(*connection, Transaction::Kind::kRead);
@@ -222,13 +222,13 @@ Result<Document> Store::document(std::string_view tenant, std::string_view id) c
   });
 }
 
-Result<std::vector<Document>> Store::documents(std::string_view tenant, std::string_view after_id, int limit) const {
+Result<std::vector<StoredDocument>> Store::documents(std::string_view tenant, std::string_view after_id, int limit) const {
   return guarded([&] {
     const auto connection = state_->reader();
     const Transaction transaction(*connection, Transaction::Kind::kRead);
     if (limit < 0)
       throw Failure{Error{ErrorCode::kInvalidArgument, "limit is " + std::to_string(limit) + ", must be at least 0"}};
-    std::vector<Document> documents;
+    std::vector<StoredDocument> documents;
     for (DocumentRow& row :
          list_documents(*connection, state_->meta().store, tenant_row(*connection, tenant), after_id, limit)) {
       documents.push_back(std::move(row.document));
@@ -237,12 +237,12 @@ Result<std::vector<Document>> Store::documents(std::string_view tenant, std::str
   });
 }
 
-Result<std::vector<Result<Chunk>>> Store::chunks(std::string_view tenant, std::span<const ChunkId> ids) const {
+Result<std::vector<Result<StoredChunk>>> Store::chunks(std::string_view tenant, std::span<const ChunkId> ids) const {
   return guarded([&] {
     const auto connection = state_->reader();
     const Transaction transaction(*connection, Transaction::Kind::kRead);
     ChunkReader reader(*connection, state_->meta().store, find_tenant(*connection, tenant));
-    std::vector<Result<Chunk>> chunks;
+    std::vector<Result<StoredChunk>> chunks;
     chunks.reserve(ids.size());
     for (const ChunkId id : ids) chunks.push_back(reader.read(id));
     return chunks;

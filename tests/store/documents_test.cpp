@@ -24,7 +24,7 @@ TEST(Documents, ComeBackAsTheyWereAdded) {
   document.chunks[0].page = 7;
   EXPECT_THAT(add(*store, {document}), ElementsAre(AddOutcome::kAdded));
   for (const auto& reader : {open_store(folder.path("s"), true)}) {
-    const Document found = value_of(reader->document("t", "a"));
+    const StoredDocument found = value_of(reader->document("t", "a"));
     EXPECT_EQ(found.title, document.title);
     EXPECT_EQ(found.labels, document.labels);
     EXPECT_EQ(found.content_hash, document.content_hash);

@@ -54,7 +54,7 @@ struct NewDocument {
 };
 
 /// A document of the store, without its chunks.
-struct Document {
+struct StoredDocument {
   std::string tenant;
   std::string id;
   UntrustedText title;
@@ -71,7 +71,7 @@ struct Document {
 };
 
 /// A chunk of the store.
-struct Chunk {
+struct StoredChunk {
   ChunkId id = 0;
   std::string document_id;
   int ordinal = 0;  ///< from 0 within its document
