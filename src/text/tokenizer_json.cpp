@@ -72,6 +72,12 @@ std::vector<AddedToken> special_tokens(const json& added) {
   return tokens;
 }
 
+/// The result with the file's name before its error.
+Result<std::unique_ptr<Tokenizer>> in_file(Result<std::unique_ptr<Tokenizer>> made) {
+  if (!made) return made.error().in("tokenizer.json");
+  return made;
+}
+
 Result<std::unique_ptr<Tokenizer>> parse_wordpiece(const json& root) {
   const json& model = member(root, "model");
   auto pieces = pieces_by_id(member(model, "vocab"), member(root, "added_tokens"));
@@ -89,7 +95,7 @@ Result<std::unique_ptr<Tokenizer>> parse_wordpiece(const json& root) {
   options.clean_text = bool_or(normalizer, "clean_text", true);
   const json& longest = member(model, "max_input_chars_per_word");
   if (longest.is_number_integer()) options.max_characters_per_word = longest.get<int>();
-  return create_wordpiece_tokenizer(*std::move(pieces), options);
+  return in_file(create_wordpiece_tokenizer(*std::move(pieces), options));
 }
 
 Result<std::unique_ptr<Tokenizer>> parse_bpe(const json& root) {
@@ -118,7 +124,7 @@ Result<std::unique_ptr<Tokenizer>> parse_bpe(const json& root) {
                  "tokenizer.json: BPE is supported with the ByteLevel pre-tokenizer and no normalizer"};
   }
   definition.add_prefix_space = bool_or(member(root, "pre_tokenizer"), "add_prefix_space", false);
-  return create_bpe_tokenizer(std::move(definition));
+  return in_file(create_bpe_tokenizer(std::move(definition)));
 }
 
 /// The sentencepiece character map and white-space rule of a Unigram tokenizer's normalizer.
@@ -175,7 +181,7 @@ Result<std::unique_ptr<Tokenizer>> parse_unigram(const json& root) {
   }
   if (!metaspace)
     return Error{ErrorCode::kUnsupported, "tokenizer.json: Unigram is supported with the Metaspace pre-tokenizer"};
-  return create_unigram_tokenizer(std::move(definition));
+  return in_file(create_unigram_tokenizer(std::move(definition)));
 }
 
 }  // namespace

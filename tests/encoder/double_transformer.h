@@ -1,0 +1,23 @@
+// tests/encoder/double_transformer.h
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "casemate/text/tokenizer.h"
+#include "tiny_checkpoint.h"
+
+namespace casemate::test {
+
+using Matrix = std::vector<std::vector<double>>;  ///< rows
+
+/// The forward pass in double precision, written from the architecture's definition one token at a time: no packing, no
+/// fusing, no library. `types` may be empty.
+Matrix double_forward(const TinyCheckpoint& checkpoint, const std::vector<TokenId>& ids,
+                      const std::vector<TokenId>& types);
+
+/// W x + b with the checkpoint's tensors `name`.weight and `name`.bias.
+std::vector<double> double_linear(const TinyCheckpoint& checkpoint, const std::string& name,
+                                  const std::vector<double>& x);
+
+}  // namespace casemate::test
