@@ -92,7 +92,7 @@ void check_models(const ModelStore& models, std::vector<DoctorItem>& items) {
     items.push_back({"models", DoctorStatus::kFailed, list.error().message, "make the folder readable"});
     return;
   }
-  for (const ModelInfo& model : *list) {
+  for (const StoredModel& model : *list) {
     DoctorItem item{"model " + model.entry.name, DoctorStatus::kOk, {}, model.remedy};
     item.detail = std::string(model_purpose_name(model.entry.purpose)) + ", " +
                   std::string(model_state_name(model.state)) + (model.detail.empty() ? "" : ": " + model.detail);

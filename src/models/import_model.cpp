@@ -9,7 +9,7 @@
 
 #include "casemate/core/clock.h"
 #include "casemate/core/file_system.h"
-#include "casemate/core/hash.h"
+#include "models/file_hasher.h"
 #include "models/local_model.h"
 #include "models/model_record.h"
 #include "models/part_file.h"
@@ -42,7 +42,7 @@ Result<ModelFile> copy_file(const std::string& from, const std::string& to, cons
   if (!in) return in.error();
   const auto out = files.create(to);
   if (!out) return out.error();
-  Hasher hasher(Hasher::Kind::kSha256);
+  FileHasher hasher;
   std::string buffer(1U << 20U, '\0');
   ModelFile file;
   for (std::uint64_t at = 0; at < (*in)->size();) {
@@ -58,7 +58,7 @@ Result<ModelFile> copy_file(const std::string& from, const std::string& to, cons
   if (Status synced = (*out)->sync(); !synced) return synced.error();
   if (Status closed = (*out)->close(); !closed) return closed.error();
   file.bytes = (*in)->size();
-  file.sha256 = to_hex(hasher.finish());
+  file.sha256 = hasher.finish();
   return file;
 }
 

@@ -11,7 +11,7 @@ namespace {
 std::string size_text(std::uint64_t bytes) { return std::to_string(bytes) + " bytes"; }
 
 /// The command that makes the model whole.
-std::string mend(const ModelInfo& info) {
+std::string mend(const StoredModel& info) {
   if (!info.imported) return "casemate models pull " + info.entry.name;
   return "remove its folder, then: casemate models import PATH --name " + info.entry.name;
 }
@@ -45,7 +45,7 @@ FileCheck check_file(const std::string& path, const ModelFile& file, const std::
 
 }  // namespace
 
-void inspect_model(const std::string& root, ModelInfo& info) {
+void inspect_model(const std::string& root, StoredModel& info) {
   const std::string folder = join_path(root, info.entry.name);
   const auto& files = info.entry.files;
   const bool gguf = files.size() == 1 && files.front().name.ends_with(".gguf");

@@ -11,7 +11,7 @@
 namespace casemate {
 
 /// State, detail, remedy and path of `info.entry` in `root`, by names and sizes only.
-void inspect_model(const std::string& root, ModelInfo& info);
+void inspect_model(const std::string& root, StoredModel& info);
 
 /// Reads every file of `entry` in `root`. Error: Cancelled.
 [[nodiscard]] Result<VerifyReport> verify_model(const std::string& root, const ModelEntry& entry, Progress& progress,

@@ -20,18 +20,18 @@ namespace {
 constexpr std::array<std::string_view, 4> kStates = {"absent", "partial", "damaged", "present"};
 constexpr std::array<std::string_view, 5> kChecks = {"ok", "missing", "wrong size", "wrong hash", "unreadable"};
 
-ModelInfo manifest_model(const std::string& root, const ModelEntry& entry) {
-  ModelInfo info;
+StoredModel manifest_model(const std::string& root, const ModelEntry& entry) {
+  StoredModel info;
   info.entry = entry;
   inspect_model(root, info);
   return info;
 }
 
 /// Nothing where the folder holds no record at all.
-std::optional<ModelInfo> imported_model(const std::string& root, const std::string& name) {
+std::optional<StoredModel> imported_model(const std::string& root, const std::string& name) {
   const std::string folder = join_path(root, name);
   Result<ModelRecord> record = read_model_record(folder);
-  ModelInfo info;
+  StoredModel info;
   info.imported = true;
   if (!record) {
     if (record.error().code == ErrorCode::kNotFound) return std::nullopt;
@@ -78,8 +78,8 @@ Result<ModelStore> ModelStore::open(std::string root, Manifest manifest) {
   return ModelStore(std::move(root), std::move(manifest));
 }
 
-Result<std::vector<ModelInfo>> ModelStore::list() const {
-  std::vector<ModelInfo> models;
+Result<std::vector<StoredModel>> ModelStore::list() const {
+  std::vector<StoredModel> models;
   for (const ModelEntry& entry : manifest_.models) models.push_back(manifest_model(root_, entry));
   const auto names = FileSystem::posix().list(root_);
   if (!names) {
@@ -93,19 +93,19 @@ Result<std::vector<ModelInfo>> ModelStore::list() const {
   return models;
 }
 
-Result<ModelInfo> ModelStore::find(std::string_view name) const {
+Result<StoredModel> ModelStore::find(std::string_view name) const {
   if (Status valid = check_model_name(name); !valid) return valid.error();
   if (const ModelEntry* entry = manifest_.find(name)) return manifest_model(root_, *entry);
   if (auto info = imported_model(root_, std::string(name))) return *std::move(info);
   std::vector<std::string> known;
   if (const auto models = list(); models.ok()) {
-    for (const ModelInfo& model : *models) known.push_back(model.entry.name);
+    for (const StoredModel& model : *models) known.push_back(model.entry.name);
   }
   return Error{ErrorCode::kNotFound, "there is no model " + std::string(name) + name_hint(name, known)};
 }
 
 Result<std::string> ModelStore::path_of(std::string_view name) const {
-  Result<ModelInfo> info = find(name);
+  Result<StoredModel> info = find(name);
   if (!info) return info.error();
   if (info->state == ModelState::kPresent) return std::move(info->path);
   const ErrorCode code = info->state == ModelState::kDamaged ? ErrorCode::kCorrupt : ErrorCode::kNotFound;
@@ -115,7 +115,7 @@ Result<std::string> ModelStore::path_of(std::string_view name) const {
 
 Result<PullReport> ModelStore::pull(std::string_view name, const PullOptions& options, Progress& progress,
                                     const std::stop_token& stop) const {
-  const Result<ModelInfo> info = find(name);
+  const Result<StoredModel> info = find(name);
   if (!info) return info.error();
   if (info->imported) {
     return Error{ErrorCode::kUnsupported,
@@ -128,7 +128,7 @@ Result<PullReport> ModelStore::pull(std::string_view name, const PullOptions& op
 }
 
 Result<VerifyReport> ModelStore::verify(std::string_view name, Progress& progress, const std::stop_token& stop) const {
-  const Result<ModelInfo> info = find(name);
+  const Result<StoredModel> info = find(name);
   if (!info) return info.error();
   if (info->entry.files.empty()) {  // an imported model whose record is broken
     VerifyReport report{info->entry.name, {}};
@@ -138,7 +138,7 @@ Result<VerifyReport> ModelStore::verify(std::string_view name, Progress& progres
   return verify_model(root_, info->entry, progress, stop);
 }
 
-Result<ModelInfo> ModelStore::import(const std::string& from, std::string_view name, const ImportOptions& options,
+Result<StoredModel> ModelStore::import(const std::string& from, std::string_view name, const ImportOptions& options,
                                      Progress& progress, const std::stop_token& stop) const {
   if (Status valid = check_model_name(name); !valid) return valid.error();
   if (manifest_.find(name) != nullptr) {

@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "casemate/core/file_system.h"
-#include "casemate/core/hash.h"
+#include "models/file_hasher.h"
 
 namespace casemate {
 namespace {
@@ -73,7 +73,7 @@ Result<std::string> hash_file(const std::string& path, const std::stop_token& st
                               const std::function<void(std::uint64_t)>& on_bytes) {
   const auto file = FileSystem::posix().open(path);
   if (!file) return file.error();
-  Hasher hasher(Hasher::Kind::kSha256);
+  FileHasher hasher;
   std::string buffer(1U << 20U, '\0');
   for (std::uint64_t at = 0; at < (*file)->size();) {
     if (stop.stop_requested()) return Error{ErrorCode::kCancelled, path + ": stopped"};
@@ -83,7 +83,7 @@ Result<std::string> hash_file(const std::string& path, const std::stop_token& st
     at += length;
     if (on_bytes) on_bytes(at);
   }
-  return to_hex(hasher.finish());
+  return hasher.finish();
 }
 
 Result<std::uint64_t> free_bytes(const std::string& folder) {

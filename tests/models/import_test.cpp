@@ -35,7 +35,7 @@ class Import : public ::testing::Test {
   }
   void remove(const std::string& name) const { std::filesystem::remove(folder_.path("source/" + name)); }
   [[nodiscard]] std::string at(const std::string& name) const { return folder_.path("models/" + name); }
-  Result<ModelInfo> import(const std::string& name = "e5", const ImportOptions& options = {}) {
+  Result<StoredModel> import(const std::string& name = "e5", const ImportOptions& options = {}) {
     return models_.import(folder_.path("source"), name, options);
   }
   std::string problem() {

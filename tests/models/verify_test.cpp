@@ -12,7 +12,7 @@ class Verify : public ::testing::Test {
     put("a", "alpha");
     put("b", "beta");
   }
-  [[nodiscard]] ModelInfo info() const { return *models_.find("m"); }
+  [[nodiscard]] StoredModel info() const { return *models_.find("m"); }
 
   TemporaryFolder folder_;
   ModelStore models_ = open_store(folder_.path("models"), model_yaml("m", file_yaml("a", "alpha", hub_yaml("a")) +
