@@ -1,0 +1,373 @@
+#include "casemate/llm/llama_model.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "casemate/core/thread_pool.h"
+#include "llm/llama_core.h"
+#include "llm/llama_file.h"
+#include "llm/sampling.h"
+#include "llm/text_stream.h"
+
+namespace casemate {
+namespace llm {
+
+Status LlamaCore::check_prompt(std::span<const TokenId> tokens) const {
+  if (tokens.empty()) return Error{ErrorCode::kInvalidArgument, "the prompt has no tokens"};
+  if (auto status = vocabulary->check(tokens); !status) return status;
+  if (tokens.size() >= static_cast<std::size_t>(context_tokens)) {
+    return Error{ErrorCode::kLimit, "the prompt has " + std::to_string(tokens.size()) +
+                                        " tokens and the context holds " + std::to_string(context_tokens) +
+                                        ", answer included; retrieve less or raise context_tokens (at most " +
+                                        std::to_string(llama_model_n_ctx_train(model.get())) + " for this model)"};
+  }
+  return {};
+}
+
+Result<std::unique_ptr<LlamaSession>> LlamaCore::make_session(int streams, int tokens_per_stream) const {
+  SessionOptions session;
+  session.streams = streams;
+  session.tokens_per_stream = tokens_per_stream;
+  session.chunk_tokens = options.chunk_tokens;
+  session.threads = threads;
+  return LlamaSession::create(model.get(), pool.get(), session);
+}
+
+Result<std::size_t> LlamaCore::prepare(std::span<const TokenId> tokens, const std::stop_token& stop) {
+  if (auto status = check_prompt(tokens); !status) return status.error();
+  const std::size_t reused = reusable_tokens(common_prefix(kept, tokens), tokens.size());
+  main->truncate(0, reused);
+  kept.resize(reused);
+  if (auto status = main->prefill(0, tokens, reused, stop); !status) {
+    main->truncate(0, 0);
+    kept.clear();
+    return status.error();
+  }
+  kept.assign(tokens.begin(), tokens.end());
+  usage.reused_tokens += reused;
+  usage.decoded_tokens += tokens.size() - reused;
+  return reused;
+}
+
+namespace {
+
+/// A grammar's state; does nothing where the grammar is empty.
+class Grammar {
+ public:
+  static Result<Grammar> create(const LlamaCore& core, const std::string& text) {
+    Grammar grammar;
+    if (text.empty()) return grammar;
+    const LogScope log(core.options.log);
+    const llama_vocab* vocabulary = llama_model_get_vocab(core.model.get());
+    try {
+      grammar.sampler_.reset(llama_sampler_init_grammar(vocabulary, text.c_str(), "root"));
+    } catch (const std::exception&) {
+      grammar.sampler_.reset();
+    }
+    if (grammar.sampler_ == nullptr) {
+      return Error{ErrorCode::kInvalidOption, "grammar is not valid GBNF with a rule named root" +
+                                                  (log.last_error().empty() ? "" : ": " + log.last_error())};
+    }
+    return grammar;
+  }
+
+  /// `logits` with what the grammar forbids at minus infinity.
+  std::span<const float> apply(std::span<const float> logits) {
+    if (sampler_ == nullptr) return logits;
+    masked_.assign(logits.begin(), logits.end());
+    candidates_.clear();
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      candidates_.push_back({static_cast<llama_token>(i), logits[i], 0.0F});
+    }
+    llama_token_data_array array{candidates_.data(), candidates_.size(), -1, false};
+    llama_sampler_apply(sampler_.get(), &array);
+    for (std::size_t i = 0; i < array.size; ++i) {
+      masked_[static_cast<std::size_t>(array.data[i].id)] = array.data[i].logit;
+    }
+    return masked_;
+  }
+  void accept(TokenId id) {
+    if (sampler_ != nullptr) llama_sampler_accept(sampler_.get(), id);
+  }
+
+ private:
+  LlamaSamplerHandle sampler_;
+  std::vector<float> masked_;
+  std::vector<llama_token_data> candidates_;
+};
+
+class LlamaLanguageModel final : public LanguageModel {
+ public:
+  explicit LlamaLanguageModel(std::shared_ptr<LlamaCore> core) : core_(std::move(core)) {}
+
+  const ModelInfo& info() const noexcept override { return core_->info; }
+  Capabilities capabilities() const noexcept override {
+    return {
+        Feature::kTokens,           Feature::kGrammar,   Feature::kFullLogProbabilities, Feature::kTopLogProbabilities,
+        Feature::kContinuationLoss, Feature::kAttention, Feature::kSharedPrefix,         Feature::kSequenceState};
+  }
+  Result<Tokens> tokenize(std::string_view text, SpecialTokens mode) const override {
+    return core_->vocabulary->tokenize(text, mode);
+  }
+  Result<PromptTokens> tokenize_prompt(const Prompt& prompt) const override {
+    return core_->vocabulary->tokenize_prompt(prompt);
+  }
+  Result<std::string> detokenize(std::span<const TokenId> ids) const override {
+    return core_->vocabulary->detokenize(ids);
+  }
+  bool is_special(TokenId id) const noexcept override { return core_->vocabulary->is_special(id); }
+  bool is_end_token(TokenId id) const noexcept override { return core_->vocabulary->is_end(id); }
+
+  Result<Generation> generate(const Prompt& prompt, const GenerateOptions& options, std::stop_token stop,
+                              const OnText& on_text) override {
+    auto tokens = tokenize_prompt(prompt);
+    if (!tokens) return tokens.error();
+    return generate_tokens(tokens->ids, options, std::move(stop), on_text);
+  }
+
+  Result<Generation> generate_tokens(std::span<const TokenId> prompt, const GenerateOptions& options,
+                                     std::stop_token stop, const OnText& on_text) override {
+    if (auto status = validate(options); !status) return status.error();
+    auto grammar = Grammar::create(*core_, options.grammar);
+    if (!grammar) return grammar.error();
+    const std::lock_guard lock(core_->mutex);
+    const LogScope log(core_->options.log);
+    ++core_->usage.calls;
+    auto reused = core_->prepare(prompt, stop);
+    if (!reused) return core_->in_model(reused.error());
+    try {
+      auto generation = run(prompt, options, stop, on_text, *grammar);
+      core_->main->truncate(0, prompt.size());
+      if (!generation) return core_->in_model(generation.error());
+      generation->prompt_tokens = prompt.size();
+      generation->cached_tokens = *reused;
+      return generation;
+    } catch (const std::exception& failure) {
+      core_->main->truncate(0, prompt.size());
+      return core_->in_model({ErrorCode::kModel, std::string("generation failed: ") + failure.what()});
+    }
+  }
+
+  Result<std::vector<float>> next_token_log_probabilities(std::span<const TokenId> prompt,
+                                                          std::stop_token stop) override {
+    const std::lock_guard lock(core_->mutex);
+    const LogScope log(core_->options.log);
+    ++core_->usage.calls;
+    if (auto reused = core_->prepare(prompt, stop); !reused) return core_->in_model(reused.error());
+    auto logits = last_logits();
+    if (!logits) return core_->in_model(logits.error());
+    return log_softmax(*logits);
+  }
+
+  Result<ContinuationScore> score_continuation(std::span<const TokenId> prompt, std::span<const TokenId> continuation,
+                                               std::stop_token stop) override {
+    const std::lock_guard lock(core_->mutex);
+    const LogScope log(core_->options.log);
+    ++core_->usage.calls;
+    if (auto status = core_->check_prompt(prompt); !status) return core_->in_model(status.error());
+    if (continuation.empty()) return Error{ErrorCode::kInvalidArgument, "the continuation has no tokens"};
+    std::vector<TokenId> tokens(prompt.begin(), prompt.end());
+    tokens.insert(tokens.end(), continuation.begin(), continuation.end());
+    if (auto status = core_->check_prompt(tokens); !status) return core_->in_model(status.error());
+    tokens.pop_back();
+    auto score = score_rows(tokens, prompt.size() - 1, continuation, stop);
+    if (!score) {
+      core_->main->truncate(0, 0);
+      core_->kept.clear();
+      return core_->in_model(score.error());
+    }
+    core_->kept = std::move(tokens);
+    return score;
+  }
+
+  Status attention(std::span<const TokenId> tokens, const AttentionVisitor& visitor, std::stop_token stop) override {
+    const std::lock_guard lock(core_->mutex);
+    const LogScope log(core_->options.log);
+    ++core_->usage.calls;
+    if (auto status = core_->check_prompt(tokens); !status) return core_->in_model(status.error());
+    if (auto status = run_llama_attention(*core_, tokens, visitor, stop); !status)
+      return core_->in_model(status.error());
+    return {};
+  }
+
+  Result<std::unique_ptr<LlmBatch>> start_batch(std::span<const TokenId> prefix,
+                                                std::span<const BatchSequence> sequences,
+                                                std::stop_token stop) override {
+    return start_llama_batch(core_, prefix, sequences, stop);
+  }
+
+  LlmUsage usage() const override {
+    const std::lock_guard lock(core_->mutex);
+    return core_->usage;
+  }
+
+ private:
+  /// Logits of the last row of the last decode.
+  Result<std::span<const float>> last_logits() const { return core_->main->last_logits(); }
+
+  Result<Generation> run(std::span<const TokenId> prompt, const GenerateOptions& options, const std::stop_token& stop,
+                         const OnText& on_text, Grammar& grammar) {
+    Generation out;
+    TextStream stream(options.stop, on_text);
+    RandomStream random(options.seed, "llm/sampling");
+    out.finish = FinishReason::kLength;
+    const std::size_t room = static_cast<std::size_t>(core_->context_tokens) - prompt.size();
+    const std::size_t most = std::min(static_cast<std::size_t>(options.max_new_tokens), room);
+    while (true) {
+      auto logits = last_logits();
+      if (!logits) return logits.error();
+      const std::span<const float> allowed = grammar.apply(*logits);
+      const TokenId id = choose(allowed, options, random);
+      if (id < 0)
+        return Error{ErrorCode::kModel, "no token is possible (not a number, or a grammar that ends nowhere)"};
+      if (core_->vocabulary->is_end(id)) {
+        out.finish = FinishReason::kEnd;
+        break;
+      }
+      grammar.accept(id);
+      if (options.top_log_probabilities > 0) out.positions.push_back(describe(allowed, id, options));
+      out.ids.push_back(id);
+      if (!stream.push(core_->vocabulary->piece(id, false))) {
+        out.finish = stream.met_stop_string() ? FinishReason::kStopString : FinishReason::kEnd;
+        break;
+      }
+      if (out.ids.size() >= most) break;
+      const Row row{id, static_cast<std::int32_t>(prompt.size() + out.ids.size() - 1), 0, true};
+      if (auto status = core_->main->decode(std::span(&row, 1), stop); !status) return status.error();
+      ++core_->usage.decoded_tokens;
+    }
+    stream.finish();
+    out.generated_tokens = out.ids.size();
+    out.text = UntrustedText(stream.text());
+    return out;
+  }
+
+  GeneratedPosition describe(std::span<const float> logits, TokenId id, const GenerateOptions& options) const {
+    const auto entry = [&](TokenId token) {
+      return TokenLogProbability{token, core_->vocabulary->piece(token, true), log_probability(logits, token)};
+    };
+    GeneratedPosition position;
+    position.chosen = entry(id);
+    for (const TokenId token : likeliest(logits, static_cast<std::size_t>(options.top_log_probabilities))) {
+      position.alternatives.push_back(entry(token));
+    }
+    return position;
+  }
+
+  /// Computes `tokens`; the row at first + i predicts continuation[i].
+  Result<ContinuationScore> score_rows(std::span<const TokenId> tokens, std::size_t first,
+                                       std::span<const TokenId> continuation, const std::stop_token& stop) {
+    LlamaSession& session = *core_->main;
+    std::size_t wanted_from = first > 0 ? first - 1 : 0;
+    std::size_t at = std::min(common_prefix(core_->kept, tokens), wanted_from);
+    if (wanted_from - at == 1) at > 0 ? --at : --wanted_from;  // no piece of one token
+    session.truncate(0, at);
+    core_->usage.reused_tokens += at;
+    core_->usage.decoded_tokens += tokens.size() - at;
+    const std::size_t reserve = static_cast<std::size_t>(session.options().max_logit_rows) - 1;
+    if (auto status = session.prefill(0, tokens.first(wanted_from), at, stop); !status) return status.error();
+    ContinuationScore score;
+    std::vector<Row> rows;
+    for (std::size_t from = wanted_from; from < tokens.size();) {
+      const std::size_t end = next_piece_end(from, tokens.size(), reserve);
+      rows.clear();
+      for (std::size_t i = from; i < end; ++i) {
+        rows.push_back({tokens[i], static_cast<std::int32_t>(i), 0, i >= first});
+      }
+      if (auto status = session.decode(rows, stop); !status) return status.error();
+      for (std::size_t i = std::max(from, first); i < end; ++i) {
+        auto logits = session.logits(i - from);
+        if (!logits) return logits.error();
+        score.log_probabilities.push_back(log_probability(*logits, continuation[i - first]));
+        score.loss -= score.log_probabilities.back();
+      }
+      from = end;
+    }
+    score.loss /= static_cast<double>(continuation.size());
+    return score;
+  }
+
+  std::shared_ptr<LlamaCore> core_;
+};
+
+Status validate_options(const LlamaOptions& options) {
+  const auto check = [](const char* field, int value, int low, int high) -> Status {
+    if (value >= low && value <= high) return {};
+    return Error{ErrorCode::kInvalidOption, std::string(field) + " is " + std::to_string(value) + "; it must be in [" +
+                                                std::to_string(low) + ", " + std::to_string(high) + "]"};
+  };
+  if (auto status = check("context_tokens", options.context_tokens, 256, 1 << 24); !status) return status;
+  if (auto status = check("threads", options.threads, 0, 1 << 16); !status) return status;
+  if (auto status = check("chunk_tokens", options.chunk_tokens, 64, 2048); !status) return status;
+  return check("max_sequences", options.max_sequences, 1, 255);
+}
+
+}  // namespace
+
+Result<LlamaModelHandle> load_handle(const std::string& path, const LlamaOptions& options) {
+  const LogScope log(options.log);
+  llama_model_params params = llama_model_default_params();
+  params.n_gpu_layers = 0;
+  params.load_mode = options.use_mmap ? LLAMA_LOAD_MODE_MMAP : LLAMA_LOAD_MODE_NONE;
+  params.check_tensors = options.check_tensors;
+  params.use_extra_bufts = options.repack_weights;
+  std::string reason;
+  try {
+    LlamaModelHandle model(llama_model_load_from_file(path.c_str(), params));
+    if (model != nullptr) return model;
+    reason = log.last_error();
+  } catch (const std::exception& failure) {
+    reason = failure.what();
+  }
+  return Error{ErrorCode::kInvalidInput,
+               path + ": llama.cpp cannot load this model" + (reason.empty() ? "" : " (" + reason + ")")};
+}
+
+}  // namespace llm
+
+Result<std::unique_ptr<LanguageModel>> load_llama_model(const std::string& path, const LlamaOptions& options) {
+  if (auto status = llm::validate_options(options); !status) return status.error();
+  if (auto status = llm::check_gguf_file(path); !status) return status.error();
+  auto core = std::make_shared<llm::LlamaCore>();
+  core->options = options;
+  auto model = llm::load_handle(path, options);
+  if (!model) return model.error();
+  core->model = std::move(*model);
+  if (llama_model_has_encoder(core->model.get()) || !llama_model_has_decoder(core->model.get())) {
+    return Error{ErrorCode::kUnsupported, path + ": is not a causal language model"};
+  }
+  const int cores = ThreadPool::available_cores();
+  core->threads = options.threads == 0 ? cores : std::min(options.threads, cores);
+  core->context_tokens = std::min(options.context_tokens, llama_model_n_ctx_train(core->model.get()));
+  core->vocabulary.emplace(core->model.get());
+
+  ggml_threadpool_params pool;
+  ggml_threadpool_params_init(&pool, core->threads);
+  pool.poll = 0;  // waiting threads sleep
+  core->pool.reset(ggml_threadpool_new(&pool));
+  if (core->pool == nullptr) return Error{ErrorCode::kModel, path + ": no threads could be started"};
+
+  ModelInfo& info = core->info;
+  info.name = options.name.empty() ? path.substr(path.find_last_of('/') + 1) : options.name;
+  info.backend = "llama.cpp";
+  info.context_tokens = static_cast<std::size_t>(core->context_tokens);
+  info.vocabulary_size = core->vocabulary->size();
+  info.layers = static_cast<std::size_t>(llama_model_n_layer(core->model.get()));
+  info.has_chat_template = core->vocabulary->has_chat_template();
+  if (options.hash_file) {
+    auto hash = llm::hash_file(path);
+    if (!hash) return hash.error();
+    info.file_hash = std::move(*hash);
+  }
+  core->state_key = blake2b(info.file_hash + "|" + path.substr(path.find_last_of('/') + 1) + "|" +
+                            std::to_string(llama_model_size(core->model.get())) + "|" +
+                            std::to_string(llama_model_n_params(core->model.get())));
+  const llm::LogScope log(core->options.log);
+  auto session = core->make_session(1, core->context_tokens);
+  if (!session) return session.error().in(path);
+  core->main = std::move(*session);
+  return std::unique_ptr<LanguageModel>(std::make_unique<llm::LlamaLanguageModel>(std::move(core)));
+}
+
+}  // namespace casemate

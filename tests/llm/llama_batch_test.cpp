@@ -1,0 +1,200 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "llm/llm_fixture.h"
+
+namespace casemate {
+namespace {
+
+using test::SmallModelTest;
+using ::testing::HasSubstr;
+
+class LlamaBatchTest : public SmallModelTest {
+ protected:
+  static std::vector<TokenId> joined(std::vector<TokenId> a, const std::vector<TokenId>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  }
+  static std::vector<BatchSequence> sequences(const std::vector<std::vector<TokenId>>& suffixes) {
+    std::vector<BatchSequence> out;
+    for (const auto& suffix : suffixes) out.push_back({suffix, nullptr});
+    return out;
+  }
+  static GenerateOptions greedy(int tokens) {
+    GenerateOptions options;
+    options.max_new_tokens = tokens;
+    return options;
+  }
+};
+
+TEST_F(LlamaBatchTest, EachSequenceEqualsTheSameSequenceAlone) {
+  const auto prefix = ids(story(4));
+  const std::vector<std::vector<TokenId>> suffixes = {ids("The answer is"), ids(story(5, 3)), ids(" a"),
+                                                      ids("In the beginning there were two towers and")};
+  auto batch = model().start_batch(prefix, sequences(suffixes));
+  ASSERT_TRUE(batch.ok()) << batch.error().message;
+  for (std::size_t i = 0; i < suffixes.size(); ++i) {
+    const auto alone = model().next_token_log_probabilities(joined(prefix, suffixes[i])).value();
+    EXPECT_EQ(test::largest_difference((*batch)->log_probabilities(i).value(), alone), 0) << i;
+  }
+  const auto together = (*batch)->generate_greedy(12);
+  ASSERT_TRUE(together.ok()) << together.error().message;
+  for (std::size_t i = 0; i < suffixes.size(); ++i) {
+    EXPECT_EQ((*together)[i].ids, model().generate_tokens(joined(prefix, suffixes[i]), greedy(12))->ids) << i;
+  }
+}
+
+TEST_F(LlamaBatchTest, StepsOfASequenceDoNotDependOnItsNeighbours) {
+  const auto prefix = ids(story(4));
+  const auto run = [&](const std::vector<std::vector<TokenId>>& suffixes, std::size_t watched) {
+    auto batch = model().start_batch(prefix, sequences(suffixes)).value();
+    std::vector<std::vector<float>> seen;
+    const auto forced = ids(" and then the harbour was closed");
+    for (const TokenId id : forced) {
+      std::vector<BatchAppend> appends;
+      for (std::size_t i = 0; i < batch->size(); ++i) appends.push_back({i, std::span(&id, 1)});
+      EXPECT_TRUE(batch->append(appends).ok());
+      seen.push_back(batch->log_probabilities(watched).value());
+    }
+    return seen;
+  };
+  const auto watched = ids("Near the old wall");
+  const auto alone = run({watched}, 0);
+  EXPECT_EQ(run({watched, ids(story(5, 1))}, 0), alone);
+  EXPECT_EQ(run({ids(story(12, 1)), ids("x y z"), watched}, 2), alone);
+  std::vector<std::vector<TokenId>> ten(10, ids("A crowd of others"));
+  ten[7] = watched;
+  EXPECT_EQ(run(ten, 7), alone);
+}
+
+TEST_F(LlamaBatchTest, ThePrefixIsComputedOnceAndKeptForTheNextBatch) {
+  const auto prefix = ids("Zebra facts, seen by no other test. " + story(4, 11));
+  const std::vector<std::vector<TokenId>> suffixes = {ids("Alpha comes first"), ids("Beta comes second"),
+                                                      ids("Gamma comes last")};
+  std::size_t suffix_tokens = 0;
+  for (const auto& suffix : suffixes) suffix_tokens += suffix.size();
+  {
+    auto batch = model().start_batch(prefix, sequences(suffixes)).value();
+    EXPECT_EQ(batch->usage().decoded_tokens, prefix.size() + suffix_tokens);
+  }
+  auto again = model().start_batch(prefix, sequences(suffixes)).value();
+  EXPECT_EQ(again->usage().decoded_tokens, suffix_tokens);
+}
+
+TEST_F(LlamaBatchTest, AppendingSomeSequencesLeavesTheOthersAsTheyAre) {
+  const auto prefix = ids(story(3));
+  auto batch = model().start_batch(prefix, sequences({ids("one two"), ids("three four"), ids("five six")})).value();
+  const auto middle = batch->log_probabilities(1).value();
+  const auto extra = ids(" seven eight nine");
+  const std::vector<BatchAppend> ends = {{0, std::span(extra).first(1)}, {2, std::span(extra).first(1)}};
+  ASSERT_TRUE(batch->append(ends).ok());
+  EXPECT_EQ(batch->log_probabilities(1).value(), middle);
+  const std::vector<BatchAppend> whole = {{1, extra}};
+  ASSERT_TRUE(batch->append(whole).ok());
+  const auto tokens = joined(joined(prefix, ids("three four")), extra);
+  EXPECT_EQ(std::vector<TokenId>(batch->tokens(1).begin(), batch->tokens(1).end()), tokens);
+  EXPECT_EQ(batch->log_probabilities(1).value(), model().next_token_log_probabilities(tokens).value());
+}
+
+TEST_F(LlamaBatchTest, ABatchThatOutgrowsItsRoomGoesOnUnchanged) {
+  const auto prefix = ids(story(2));
+  const auto suffix = ids("Once upon a time");
+  const auto expected = model().generate_tokens(joined(prefix, suffix), greedy(90))->ids;
+  auto batch = model().start_batch(prefix, sequences({suffix, ids("Another story begins")})).value();
+  const auto long_text = ids(story(12, 5));  // far more than the room it began with
+  const std::vector<BatchAppend> grow = {{1, long_text}};
+  ASSERT_TRUE(batch->append(grow).ok());
+  const auto out = batch->generate_greedy(90);
+  ASSERT_TRUE(out.ok()) << out.error().message;
+  EXPECT_EQ((*out)[0].ids, expected);
+}
+
+TEST_F(LlamaBatchTest, ASavedStateGivesTheSameBitsAsComputingIt) {
+  const auto prefix = ids(story(4));
+  const auto passage = ids(story(5, 9));
+  const auto question = ids("Question: which harbour is the oldest?");
+  auto first = model().start_batch(prefix, sequences({passage, ids("other passage text")})).value();
+  const SequenceState state = first->save_state(0).value();
+  const std::vector<BatchAppend> ask = {{0, question}};
+  ASSERT_TRUE(first->append(ask).ok());
+  const auto computed = first->log_probabilities(0).value();
+  first.reset();
+
+  std::vector<BatchSequence> restored = {{question, &state}};
+  auto second = model().start_batch(prefix, restored);
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_EQ((*second)->usage().decoded_tokens, question.size());
+  EXPECT_EQ((*second)->log_probabilities(0).value(), computed);
+}
+
+TEST_F(LlamaBatchTest, DamagedAndForeignStatesAreRefused) {
+  const auto prefix = ids(story(2));
+  SequenceState state;
+  {
+    auto batch = model().start_batch(prefix, sequences({ids("a passage of text")})).value();
+    state = batch->save_state(0).value();
+  }
+  const auto suffix = ids("What now?");
+  const auto refused = [&](const SequenceState& bad, std::span<const TokenId> with) {
+    const std::vector<BatchSequence> restored = {{suffix, &bad}};
+    const auto batch = model().start_batch(with, restored);
+    EXPECT_FALSE(batch.ok());
+    return batch.ok() ? ErrorCode::kInvalidArgument : batch.error().code;
+  };
+  for (const std::size_t at : {std::size_t{0}, std::size_t{20}, std::size_t{60}, state.bytes.size() / 2}) {
+    SequenceState flipped = state;
+    flipped.bytes[at] = static_cast<char>(flipped.bytes[at] ^ 1);
+    EXPECT_EQ(refused(flipped, prefix), ErrorCode::kCorrupt) << at;
+  }
+  SequenceState cut = state;
+  cut.bytes.resize(cut.bytes.size() - 100);
+  EXPECT_EQ(refused(cut, prefix), ErrorCode::kCorrupt);
+  EXPECT_EQ(refused(SequenceState{}, prefix), ErrorCode::kCorrupt);
+  EXPECT_EQ(refused(state, ids("Another prefix")), ErrorCode::kMismatch);
+  const auto good = model().start_batch(prefix, std::vector<BatchSequence>{{suffix, &state}});
+  EXPECT_TRUE(good.ok());
+}
+
+TEST_F(LlamaBatchTest, WrongUseIsAnErrorAndNotACrash) {
+  EXPECT_FALSE(model().start_batch(ids("x y"), {}).ok());
+  auto batch = model().start_batch({}, sequences({ids("no prefix here")})).value();
+  const auto busy = model().start_batch({}, sequences({ids("second batch")}));
+  ASSERT_FALSE(busy.ok());
+  EXPECT_EQ(busy.error().code, ErrorCode::kUnavailable);
+  EXPECT_FALSE(batch->log_probabilities(1).ok());
+  const std::vector<TokenId> one = {5};
+  EXPECT_FALSE(batch->append(std::vector<BatchAppend>{{0, one}, {0, one}}).ok());
+  EXPECT_FALSE(batch->append(std::vector<BatchAppend>{{3, one}}).ok());
+  const std::vector<TokenId> bad = {1 << 20};
+  EXPECT_FALSE(batch->append(std::vector<BatchAppend>{{0, bad}}).ok());
+  const std::vector<TokenId> many(2000, 5);
+  const auto full = batch->append(std::vector<BatchAppend>{{0, many}});
+  ASSERT_FALSE(full.ok());
+  EXPECT_EQ(full.error().code, ErrorCode::kLimit);
+  EXPECT_TRUE(batch->append(std::vector<BatchAppend>{{0, one}}).ok());  // refused calls change nothing
+  EXPECT_TRUE(batch->generate_greedy(2).ok());
+  EXPECT_FALSE(batch->log_probabilities(0).ok());
+}
+
+TEST_F(LlamaBatchTest, OtherCallsMayRunBetweenTheStepsOfABatch) {
+  auto batch = model().start_batch(ids(story(2)), sequences({ids("one two"), ids("three four")})).value();
+  const auto before = batch->log_probabilities(1).value();
+  ASSERT_TRUE(model().generate_tokens(ids("Something in between"), greedy(3)).ok());
+  EXPECT_EQ(batch->log_probabilities(1).value(), before);
+}
+
+TEST_F(LlamaBatchTest, CancellingSpendsTheBatch) {
+  auto batch = model().start_batch(ids(story(2)), sequences({ids("one two"), ids("three four")})).value();
+  std::stop_source source;
+  source.request_stop();
+  const auto out = batch->generate_greedy(5, {}, source.get_token());
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(out.error().code, ErrorCode::kCancelled);
+  EXPECT_FALSE(batch->log_probabilities(0).ok());
+  batch.reset();
+  EXPECT_TRUE(model().start_batch(ids(story(2)), sequences({ids("one two")})).ok());
+}
+
+}  // namespace
+}  // namespace casemate
