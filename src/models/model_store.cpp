@@ -139,7 +139,7 @@ Result<VerifyReport> ModelStore::verify(std::string_view name, Progress& progres
 }
 
 Result<StoredModel> ModelStore::import(const std::string& from, std::string_view name, const ImportOptions& options,
-                                     Progress& progress, const std::stop_token& stop) const {
+                                       Progress& progress, const std::stop_token& stop) const {
   if (Status valid = check_model_name(name); !valid) return valid.error();
   if (manifest_.find(name) != nullptr) {
     return Error{ErrorCode::kAlreadyExists,

@@ -30,7 +30,7 @@ struct ModelOverrides {
   std::optional<std::string> pooling;         ///< "mean" or "cls"
 };
 
-struct ModelInfo {
+struct StoredModel {
   ModelEntry entry;
   bool imported = false;
   ModelState state = ModelState::kAbsent;
@@ -103,9 +103,9 @@ class ModelStore {
 
   /// All models of the manifest in its order, then the imported ones by name. A record that cannot be read makes its
   /// model damaged. Error: Io, Permission of the root itself.
-  [[nodiscard]] Result<std::vector<ModelInfo>> list() const;
+  [[nodiscard]] Result<std::vector<StoredModel>> list() const;
   /// Error: InvalidArgument for a name that can be none; NotFound with the nearest name.
-  [[nodiscard]] Result<ModelInfo> find(std::string_view name) const;
+  [[nodiscard]] Result<StoredModel> find(std::string_view name) const;
   /// What to load. Error: as `find`; NotFound or Corrupt where the model is not whole, with the command that mends it.
   [[nodiscard]] Result<std::string> path_of(std::string_view name) const;
 
@@ -123,8 +123,9 @@ class ModelStore {
   /// Takes a Hugging Face folder (config.json, model.safetensors and tokenizer files of a BERT, RoBERTa, XLM-RoBERTa or
   /// DistilBERT model) or a .gguf file into the store as `name`.
   /// Error: InvalidArgument (name), AlreadyExists, NotFound, Unsupported, InvalidInput (with the file), NoSpace, Io.
-  [[nodiscard]] Result<ModelInfo> import(const std::string& from, std::string_view name, const ImportOptions& options,
-                                         Progress& progress = Progress::none(), const std::stop_token& stop = {}) const;
+  [[nodiscard]] Result<StoredModel> import(const std::string& from, std::string_view name, const ImportOptions& options,
+                                           Progress& progress = Progress::none(),
+                                           const std::stop_token& stop = {}) const;
 
  private:
   ModelStore(std::string root, Manifest manifest) : root_(std::move(root)), manifest_(std::move(manifest)) {}
