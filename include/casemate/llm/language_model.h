@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "casemate/core/status.h"
+#include "casemate/core/untrusted_text.h"
 #include "casemate/llm/llm_batch.h"
 #include "casemate/llm/prompt.h"
 #include "casemate/text/tokenizer.h"
@@ -37,8 +39,9 @@ class Capabilities {
  public:
   Capabilities() = default;
   Capabilities(std::initializer_list<Feature> features) {
-    for (const Feature feature : features) bits_ |= bit(feature);
+    for (const Feature feature : features) add(feature);
   }
+  void add(Feature feature) noexcept { bits_ |= bit(feature); }
   [[nodiscard]] bool has(Feature feature) const noexcept { return (bits_ & bit(feature)) != 0; }
   [[nodiscard]] bool has_attention() const noexcept { return has(Feature::kAttention); }
   [[nodiscard]] bool has_full_logits() const noexcept { return has(Feature::kFullLogProbabilities); }
@@ -123,8 +126,9 @@ using AttentionVisitor = std::function<Status(const AttentionBlock&)>;
 ///
 /// Thread-safe: calls on one model run one after the other. Token ids are the model's own. What `capabilities()` lacks
 /// gives Unsupported; ask with `require` when configuring. Errors of every call: Unsupported; InvalidArgument (an id
-/// outside the vocabulary, an empty prompt); Limit where prompt and answer exceed the context, with both numbers;
-/// Model where computing failed; Cancelled after `stop` was requested, at the latest one token later.
+/// outside the vocabulary, an empty prompt); Limit where the prompt leaves no room in the context, with both numbers
+/// (an answer that reaches the end of the context ends there, kLength); Model where computing failed; Cancelled after
+/// `stop` was requested, at the latest one token later.
 class LanguageModel {
  public:
   virtual ~LanguageModel() = default;
@@ -161,6 +165,7 @@ class LanguageModel {
                                          std::stop_token stop = {});
   /// Several sequences over one prefix; see LlmBatch. At most one batch of a model lives at a time: a second one is
   /// Unavailable. The model must outlive it.
+  /// Prefix and suffix together may not be empty.
   [[nodiscard]] virtual Result<std::unique_ptr<LlmBatch>> start_batch(std::span<const TokenId> prefix,
                                                                       std::span<const BatchSequence> sequences,
                                                                       std::stop_token stop = {});

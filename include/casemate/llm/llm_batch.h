@@ -58,7 +58,8 @@ class LlmBatch {
   /// Error: InvalidArgument (index twice or out of range, bad id), Limit (context), Model, Cancelled. After Cancelled
   /// or Model the batch is spent: every further call gives that error.
   [[nodiscard]] virtual Status append(std::span<const BatchAppend> appends, std::stop_token stop = {}) = 0;
-  /// Continues every sequence greedily, in lock step, to its end token, a stop string or `max_new_tokens`.
+  /// Continues every sequence greedily, in lock step, to its end token, a stop string or `max_new_tokens`, which
+  /// ends the batch.
   [[nodiscard]] virtual Result<std::vector<Generation>> generate_greedy(int max_new_tokens,
                                                                         std::span<const std::string> stop_strings = {},
                                                                         std::stop_token stop = {}) = 0;
