@@ -1,21 +1,6 @@
-# External libraries. Each is linked by the folder that needs it; see docs/dependencies.md for what is used for what.
+# External libraries, llama.cpp (built by tools/setup) among them.
 
-find_package(Threads REQUIRED)
-find_package(PkgConfig REQUIRED)
-find_package(nlohmann_json REQUIRED)
-find_package(yaml-cpp REQUIRED)
-find_package(ICU REQUIRED COMPONENTS uc i18n data)
-find_package(SQLite3 REQUIRED)
-find_package(OpenSSL REQUIRED)
-find_package(Boost 1.81 REQUIRED)
-find_package(OneDNN REQUIRED)
-pkg_check_modules(Sodium REQUIRED IMPORTED_TARGET libsodium)
-pkg_check_modules(Hwy REQUIRED IMPORTED_TARGET libhwy)
-pkg_check_modules(Gumbo REQUIRED IMPORTED_TARGET gumbo)
-pkg_check_modules(Md4c REQUIRED IMPORTED_TARGET md4c)
-pkg_check_modules(Zip REQUIRED IMPORTED_TARGET libzip)
-find_package(pugixml REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+include(CasemateExternal)
 
 if(NOT CASEMATE_LLAMA_PREFIX)
   execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tools/setup" prefix OUTPUT_VARIABLE CASEMATE_LLAMA_FOUND

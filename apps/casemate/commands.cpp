@@ -1,0 +1,28 @@
+#include <array>
+
+#include "command.h"
+
+namespace casemate::cli {
+
+std::span<const Command> commands() {
+  static constexpr std::array kCommands = {
+      Command{"index", "read files, folders or data sets into a store", set_up_index},
+      Command{"search", "ranked passages for a query", set_up_search},
+      Command{"ask", "an answer from a store's passages, with its sources", set_up_ask},
+      Command{"embed", "embeddings of texts, as JSON lines", set_up_embed},
+      Command{"models", "list, pull, import and verify models", set_up_models},
+      Command{"doctor", "what is installed, what runs here, what is missing", set_up_doctor},
+      Command{"policies", "the named policies of this version", set_up_policies},
+      Command{"documents", "what a store holds", set_up_documents},
+      Command{"delete", "remove documents from a store", set_up_delete},
+      Command{"compact", "reclaim the space of deleted documents", set_up_compact},
+      Command{"check", "read a store through and report damage", set_up_check},
+      Command{"backup", "copy a store, also while it is written", set_up_backup},
+      Command{"restore", "make a store from a backup", set_up_restore},
+      Command{"migrate", "bring a store of an older format up to date", set_up_migrate},
+      Command{"recall", "recall and MRR of retrieval on a SQuAD file", set_up_recall},
+  };
+  return kCommands;
+}
+
+}  // namespace casemate::cli

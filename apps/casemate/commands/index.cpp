@@ -1,0 +1,132 @@
+#include "casemate/pipeline/indexer.h"
+
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+
+namespace casemate::cli {
+namespace {
+
+struct IndexChoice {
+  std::vector<std::string> paths;
+  std::string store;
+  std::string format = "auto";
+  std::vector<std::string> labels;
+  EncoderChoice encoder;
+  IndexOptions options;
+};
+
+/// Opens the store, or makes it where there is none.
+Result<std::unique_ptr<Store>> open_or_create(Context& context, const IndexChoice& choice,
+                                              std::unique_ptr<Encoder>& encoder) {
+  auto store = context.open_store(choice.store, false, false);
+  if (store) {
+    auto loaded = context.load_encoder_of(**store, choice.encoder.encoder);
+    if (!loaded) return loaded.error();
+    encoder = *std::move(loaded);
+    return store;
+  }
+  if (store.error().code != ErrorCode::kNotFound) return store.error();
+  auto loaded = context.load_encoder(choice.encoder);
+  if (!loaded) return loaded.error();
+  encoder = *std::move(loaded);
+  const auto identity = store_identity(*encoder, choice.options.chunking);
+  if (!identity) return identity.error();
+  StoreOptions options;
+  options.load_vectors = false;
+  auto made = Store::create(choice.store, *identity, options);
+  if (!made) return made.error();
+  if (choice.encoder.encoder.find('/') != std::string::npos) {
+    std::error_code ignored;
+    const std::string path = std::filesystem::absolute(choice.encoder.encoder, ignored).string();
+    if (Status set = (*made)->set_setting("", kEncoderPathSetting, path); !set) return set.error();
+  }
+  return made;
+}
+
+void print_summary(const IndexSummary& summary, const std::string& store) {
+  std::cout << "read " << summary.reading.files << " files, " << summary.reading.documents << " documents\n"
+            << "added " << summary.added << ", unchanged " << summary.unchanged << ", replaced " << summary.replaced
+            << ", refused " << summary.refused << "; " << summary.chunks << " passages embedded\n";
+  if (summary.truncated_chunks > 0) {
+    std::cout << summary.truncated_chunks
+              << " passages are longer than the encoder's limit: their ends are stored but not embedded\n";
+  }
+  for (const auto& [kind, count] : summary.findings)
+    std::cout << "kept out of passages: " << kind << " " << count << '\n';
+  if (!summary.findings.empty()) std::cout << "(casemate documents " << store << " --findings shows where)\n";
+  if (!summary.problems.empty())
+    std::cout << "problems " << summary.problems.size() + summary.problems_left_out << '\n';
+}
+
+void print_json(const IndexSummary& summary) {
+  nlohmann::ordered_json out = {{"files", summary.reading.files},
+                                {"documents", summary.reading.documents},
+                                {"added", summary.added},
+                                {"unchanged", summary.unchanged},
+                                {"replaced", summary.replaced},
+                                {"refused", summary.refused},
+                                {"chunks", summary.chunks},
+                                {"truncated_chunks", summary.truncated_chunks},
+                                {"findings", summary.findings},
+                                {"problems", summary.problems},
+                                {"problems_left_out", summary.problems_left_out}};
+  std::cout << out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
+int run(Context& context, IndexChoice& choice) {
+  const auto format = format_from_name(choice.format);
+  if (!format) return context.fail(format.error());
+  choice.options.reading.format = *format;
+  choice.options.labels = {choice.labels.begin(), choice.labels.end()};
+  std::unique_ptr<Encoder> encoder;
+  auto store = open_or_create(context, choice, encoder);
+  if (!store) return context.fail(store.error());
+  const auto summary = index_paths(choice.paths, choice.options, **store, *encoder, context.progress(), context.stop);
+  if (!summary) return context.fail(summary.error());
+  if (context.json) {
+    print_json(*summary);
+  } else {
+    print_summary(*summary, choice.store);
+  }
+  return summary->problems.empty() ? kDone : kWrongUse;
+}
+
+}  // namespace
+
+std::function<int()> set_up_index(CLI::App& app, Context& context) {
+  auto choice = std::make_shared<IndexChoice>();
+  IndexOptions& options = choice->options;
+  app.add_option("paths", choice->paths,
+                 "files and folders: text, Markdown, HTML, PDF, DOCX, CSV, TSV, JSONL (BEIR corpus), SQuAD JSON")
+      ->required();
+  app.add_option("--store", choice->store, "the store's folder; made if it is not there")->required();
+  app.add_option("--tenant", options.tenant, "whose documents these are")->capture_default_str();
+  app.add_option("--labels", choice->labels, "labels for these documents")->delimiter(',');
+  app.add_option("--format", choice->format, "auto, text, markdown, html, pdf, docx, csv, tsv, jsonl or squad")
+      ->capture_default_str();
+  app.add_option("--encoder", choice->encoder.encoder,
+                 "encoder for a new store: a model's name or a Hugging Face folder (default all-minilm-l6-v2)");
+  app.add_option("--query-prefix", choice->encoder.query_prefix, "put before queries, for a new store");
+  app.add_option("--passage-prefix", choice->encoder.passage_prefix, "put before passages, for a new store");
+  app.add_option("--pooling", choice->encoder.pooling,
+                 "mean or cls, for a new store; default: what the model's folder says");
+  app.add_option("--max-tokens", choice->encoder.max_tokens,
+                 "the encoder's limit, for a new store; default: what the model's folder says");
+  app.add_option("--chunk-tokens", options.chunking.max_tokens, "longest chunk")->capture_default_str();
+  app.add_option("--chunk-overlap", options.chunking.overlap_tokens, "tokens a chunk may share with the one before")
+      ->capture_default_str();
+  app.add_flag("--one-passage", options.chunking.one_passage, "do not cut documents");
+  app.add_flag("--generate-ids", options.reading.generate_ids, "JSONL records without an id get one");
+  app.add_flag("--hidden-files", options.reading.include_hidden_files, "read files whose names begin with a dot");
+  app.add_option("--text-column", options.reading.csv.text_column, "CSV column with the text");
+  app.add_option("--id-column", options.reading.csv.id_column, "CSV column with the id");
+  app.add_option("--max-file-bytes", options.reading.limits.max_file_bytes, "largest file read whole")
+      ->capture_default_str();
+  app.add_option("--batch", options.batch_chunks, "chunks embedded and committed together")->capture_default_str();
+  return [choice, &context] { return run(context, *choice); };
+}
+
+}  // namespace casemate::cli

@@ -1,0 +1,25 @@
+// apps/casemate/language_model_choice.h
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "casemate/llm/language_model.h"
+#include "context.h"
+
+namespace casemate::cli {
+
+/// Which language model answers: a local one by name or file, or a remote one by address.
+struct LanguageModelChoice {
+  std::string model;
+  std::string url;
+  std::string api_key_variable = "CASEMATE_API_KEY";
+  int context_tokens = 4096;
+};
+
+void add_language_model_options(CLI::App& app, LanguageModelChoice& choice);
+[[nodiscard]] Result<std::unique_ptr<LanguageModel>> load_language_model(Context& context,
+                                                                         const LanguageModelChoice& choice);
+
+}  // namespace casemate::cli

@@ -1,0 +1,48 @@
+#include "casemate/pipeline/policy.h"
+
+#include <array>
+
+#include "casemate/core/untrusted_text.h"
+
+namespace casemate {
+namespace {
+
+const std::array<Policy, 2>& table() {
+  static const std::array<Policy, 2> all = {
+      Policy{"off-2026-11", "no defence: exact dense retrieval, one prompt with all passages", {}, 5, 256},
+      Policy{"off-hybrid-2026-11",
+             "no defence: dense and BM25 joined by reciprocal rank",
+             {RetrievalMode::kHybrid, 60, 100},
+             5,
+             256},
+  };
+  return all;
+}
+
+std::string_view plain_name(std::string_view dated) {
+  // "-YYYY-MM" is eight characters.
+  return dated.substr(0, dated.size() - 8);
+}
+
+}  // namespace
+
+std::span<const Policy> policies() { return table(); }
+
+Result<Policy> find_policy(std::string_view name) {
+  const Policy* newest = nullptr;
+  for (const Policy& policy : table()) {
+    if (policy.name == name) return policy;
+    if (plain_name(policy.name) == name) newest = &policy;
+  }
+  if (newest != nullptr) return *newest;
+  std::string known;
+  for (const Policy& policy : table()) {
+    known += (known.empty() ? "" : ", ") + policy.name;
+  }
+  std::string message = "there is no policy \"" + UntrustedText(std::string(name)).for_log() + "\"";
+  if (name == "fast" || name == "balanced" || name == "strict")
+    message += ": this version has no retrieval defences yet";
+  return Error{ErrorCode::kNotFound, message + " (known: " + known + ")"};
+}
+
+}  // namespace casemate
