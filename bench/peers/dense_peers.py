@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Exact top-5 over 100,000 vectors: Casemate against FAISS IndexFlatIP, the system's and the newest from PyPI, in one run.
+
+Programs take turns for some rounds; the median of each is compared with the faster FAISS. Ids must be the same.
+
+  dense_peers.py --programs DIR --work DIR --out FILE.json [--count 100000] [--threads 2] [--rounds 5]
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import time
+
+import faiss
+import numpy as np
+
+DIMENSION, TOP = 384, 5
+
+
+def make_vectors(count, queries):
+    """Unit vectors in clusters of uneven size, with the spread of sentence embeddings (cosines of 0 to 0.8)."""
+    random = np.random.default_rng(7)
+    centres = random.normal(size=(2000, DIMENSION)).astype(np.float32)
+    owner = (2000 * random.random(count) ** 2).astype(int)
+    vectors = centres[owner] + 1.1 * random.normal(size=(count, DIMENSION)).astype(np.float32)
+    asked = vectors[random.integers(0, count, queries)] + 0.8 * random.normal(size=(queries, DIMENSION)).astype(np.float32)
+    unit = lambda x: (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32)
+    return unit(vectors), unit(asked)
+
+
+def clean_environment():
+    # Set on some machines for old OpenBLAS builds; it would slow FAISS down.
+    return {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--programs", required=True)
+    parser.add_argument("--work", required=True)
+    parser.add_argument("--out")
+    parser.add_argument("--count", type=int, default=100_000)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    work = pathlib.Path(arguments.work)
+    work.mkdir(parents=True, exist_ok=True)
+    vectors, queries = make_vectors(arguments.count, 320)
+    vectors_path, queries_path, ids_path = work / "vectors.f32", work / "queries.f32", work / "ids"
+    vectors.tofile(vectors_path)
+    queries.tofile(queries_path)
+    store = work / f"store-{arguments.count}"
+    faiss.omp_set_num_threads(arguments.threads)
+    index = faiss.IndexFlatIP(DIMENSION)
+    index.add(vectors)
+
+    def program(name, batch, extra):
+        command = [f"{arguments.programs}/{name}", vectors_path, queries_path, str(DIMENSION), str(arguments.threads), str(batch), *extra, ids_path]
+        done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True, env=clean_environment())
+        return json.loads(done.stdout)["seconds"], np.fromfile(ids_path, np.int64).reshape(-1, TOP)
+
+    def python_faiss(batch):
+        index.search(queries[:batch], TOP)
+        seconds, ids = [], []
+        for first in range(0, len(queries) - batch + 1, batch):
+            begin = time.perf_counter()
+            found = index.search(queries[first:first + batch], TOP)[1]
+            seconds.append(time.perf_counter() - begin)
+            ids.append(found)
+        return statistics.median(seconds), np.concatenate(ids)
+
+    report = {"vectors": arguments.count, "dimension": DIMENSION, "threads": arguments.threads, "rounds": arguments.rounds,
+              "faiss_pypi": faiss.__version__, "batches": {}}
+    for batch in (1, 32):
+        peers = {"casemate": lambda: program("bench_dense", batch, [store]), f"faiss {faiss.__version__} (PyPI)": lambda: python_faiss(batch)}
+        if pathlib.Path(arguments.programs, "bench_faiss").exists():
+            peers["faiss (system)"] = lambda: program("bench_faiss", batch, [])
+        times, ids = {name: [] for name in peers}, {}
+        for _ in range(arguments.rounds):
+            for name, run in peers.items():
+                spent, ids[name] = run()
+                times[name].append(spent)
+        medians = {name: statistics.median(values) for name, values in times.items()}
+        fastest = min((n for n in medians if n != "casemate"), key=medians.get)
+        same = float((ids["casemate"] == ids[fastest]).mean())
+        report["batches"][batch] = {"milliseconds": {n: round(v * 1e3, 3) for n, v in medians.items()}, "fastest_peer": fastest,
+                                    "ratio": round(medians["casemate"] / medians[fastest], 3), "same_ids": same}
+    print(json.dumps(report, indent=1))
+    if arguments.out:
+        pathlib.Path(arguments.out).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
