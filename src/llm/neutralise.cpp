@@ -66,6 +66,12 @@ std::size_t bar_token_length(std::string_view text) {
   return 0;
 }
 
+/// Where a byte of the joined text stands.
+struct Byte {
+  std::size_t part = 0;
+  std::size_t offset = 0;
+};
+
 std::size_t special_length(std::string_view text) {
   if (text.front() != '<' && text.front() != '[') return 0;
   if (const std::size_t length = bar_token_length(text); length > 0) return length;
@@ -80,20 +86,29 @@ std::size_t special_length(std::string_view text) {
 std::vector<NeutralisedString> neutralise_special_strings(Prompt& prompt) {
   std::vector<NeutralisedString> found;
   for (std::size_t m = 0; m < prompt.messages.size(); ++m) {
-    for (std::size_t p = 0; p < prompt.messages[m].parts.size(); ++p) {
-      PromptPart& part = prompt.messages[m].parts[p];
-      if (part.trusted) continue;
-      std::string out;
-      for (std::size_t at = 0; at < part.text.size();) {
-        const std::size_t length = special_length(std::string_view(part.text).substr(at));
-        out += part.text[at];
-        if (length > 0) {
-          found.push_back({static_cast<int>(m), static_cast<int>(p), at, part.text.substr(at, length)});
-          out += kSeparator;
+    // The parts are joined before the model sees them, so a special string may begin in one and end in another.
+    std::vector<PromptPart>& parts = prompt.messages[m].parts;
+    std::string whole;
+    std::vector<Byte> bytes;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      whole += parts[p].text;
+      for (std::size_t i = 0; i < parts[p].text.size(); ++i) bytes.push_back({p, i});
+      parts[p].text.clear();
+    }
+    std::size_t separator_at = std::string::npos;
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+      if (const std::size_t length = special_length(std::string_view(whole).substr(at)); length > 0) {
+        const auto untrusted = [&](const Byte& byte) { return !parts[byte.part].trusted; };
+        const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+        const auto hit = std::find_if(first, first + static_cast<std::ptrdiff_t>(length), untrusted);
+        if (hit != first + static_cast<std::ptrdiff_t>(length)) {
+          found.push_back({static_cast<int>(m), static_cast<int>(hit->part), hit->offset, whole.substr(at, length)});
+          // After the first character, or before the untrusted text where trusted text began the string.
+          separator_at = std::max(at + 1, static_cast<std::size_t>(hit - bytes.begin()));
         }
-        ++at;
       }
-      part.text = std::move(out);
+      if (at == separator_at) parts[bytes[at].part].text += kSeparator;
+      parts[bytes[at].part].text += whole[at];
     }
   }
   return found;

@@ -196,5 +196,32 @@ TEST_F(LlamaBatchTest, CancellingSpendsTheBatch) {
   EXPECT_TRUE(model().start_batch(ids(story(2)), sequences({ids("one two")})).ok());
 }
 
+TEST(OtherModelBatchTest, EachSequenceEqualsTheSameSequenceAloneAndThreadsChangeNothing) {
+  auto options = test::test_options();
+  const auto one = test::load_or_null(test::other_model_path(), options);
+  if (one == nullptr) GTEST_SKIP() << "qwen2.5-coder-0.5b-instruct-q4_k_m is not here: casemate models pull fetches it";
+  options.threads = 2;
+  const auto two = test::load_or_null(test::other_model_path(), options);
+  ASSERT_NE(two, nullptr);
+  const auto ids = [&](const std::string& text) { return one->tokenize(text, SpecialTokens::kAsText).value().ids; };
+  const auto prefix = ids("Answer the question from the passage in one word. ");
+  std::vector<std::vector<TokenId>> suffixes;
+  for (const std::string name : {"Bruno", "Rex", "Waldi", "Bello", "Lassie"}) {
+    suffixes.push_back(ids("Passage: the keeper's dog is called " + name + ". The dog is called"));
+  }
+  std::vector<BatchSequence> sequences;
+  for (const auto& suffix : suffixes) sequences.push_back({suffix, nullptr});
+  const auto together = one->start_batch(prefix, sequences).value()->generate_greedy(4).value();
+  const auto threaded = two->start_batch(prefix, sequences).value();
+  GenerateOptions greedy;
+  greedy.max_new_tokens = 4;
+  for (std::size_t i = 0; i < suffixes.size(); ++i) {
+    std::vector<TokenId> whole = prefix;
+    whole.insert(whole.end(), suffixes[i].begin(), suffixes[i].end());
+    EXPECT_EQ(one->generate_tokens(whole, greedy)->ids, together[i].ids);
+    EXPECT_EQ(one->next_token_log_probabilities(whole).value(), threaded->log_probabilities(i).value());
+  }
+}
+
 }  // namespace
 }  // namespace casemate

@@ -1,0 +1,28 @@
+// What an OpenAI-compatible server sends back.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "casemate/llm/language_model.h"
+
+namespace casemate::llm {
+
+/// A whole reply, or one event of a streamed one.
+struct RemoteReply {
+  std::string text;
+  std::optional<FinishReason> finish;
+  std::vector<GeneratedPosition> positions;
+  std::size_t prompt_tokens = 0;
+  std::size_t cached_tokens = 0;
+  std::size_t generated_tokens = 0;
+};
+
+/// Both endpoints, whole and streamed. Invalid UTF-8 becomes U+FFFD. Error: InvalidInput, with how the reply begins.
+[[nodiscard]] Result<RemoteReply> parse_remote_reply(std::string_view json);
+/// The server's own words for an error, or how the body begins.
+[[nodiscard]] std::string remote_error_text(std::string_view body);
+
+}  // namespace casemate::llm
