@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Embedding throughput of Casemate against ONNX Runtime on the same model, texts and threads, in one run.
+"""Embedding throughput of Casemate against ONNX Runtime and llama.cpp on the same model, texts and threads, in one run.
 
 The ONNX graph is built here from the checkpoint's own weights, once from plain operators (which ONNX Runtime fuses as
 it can) and once from its fused transformer operators; each is measured with padded batches of several sizes over
 texts sorted by length, and the best one counts. Casemate runs between the peers' rounds, on the same token ids.
 
-  encoder_peers.py --model DIR --bench PROGRAM --out FILE.json [--texts FILE] [--threads 2] [--rounds 5]
+llama.cpp gets the weights as a float32 GGUF, which minilm_to_gguf.py writes; it is timed on the first texts only, since
+it is several times slower.
+
+  encoder_peers.py --model DIR --programs DIR --out FILE.json [--texts FILE] [--threads 2] [--rounds 5]
 """
 import argparse
 import json
@@ -14,6 +17,7 @@ import random
 import statistics
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -174,7 +178,7 @@ def made_up_texts(count):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", required=True)
-    parser.add_argument("--bench", required=True, help="the program bench_encoder")
+    parser.add_argument("--programs", required=True, help="folder with bench_encoder and bench_llama_encoder")
     parser.add_argument("--texts", help="one passage a line; made-up texts otherwise")
     parser.add_argument("--count", type=int, default=512)
     parser.add_argument("--threads", type=int, default=2)
@@ -209,14 +213,27 @@ def main():
         with open(ids_path, "w", encoding="ascii") as file:
             file.writelines(" ".join(map(str, s)) + "\n" for s in sequences)
 
+        few_path, gguf_path = os.path.join(folder, "few.txt"), os.path.join(folder, "model.gguf")
+        with open(few_path, "w", encoding="ascii") as file:
+            file.writelines(" ".join(map(str, s)) + "\n" for s in sequences[:len(sequences) // 4])
+        here = os.path.dirname(os.path.abspath(__file__))
+        subprocess.run([sys.executable, os.path.join(here, "minilm_to_gguf.py"), arguments.model, gguf_path], check=True)
+
+        def run_program(name, *words):
+            done = subprocess.run([os.path.join(arguments.programs, name), *words], check=True, capture_output=True, text=True)
+            return json.loads(done.stdout)
+
         def run_casemate():
-            done = subprocess.run([arguments.bench, arguments.model, ids_path, str(arguments.threads), out_path],
-                                  check=True, capture_output=True, text=True)
-            return json.loads(done.stdout)["seconds"], np.fromfile(out_path, np.float32).reshape(len(sequences), -1)
+            spent = run_program("bench_encoder", arguments.model, ids_path, str(arguments.threads), out_path)["seconds"]
+            return spent, np.fromfile(out_path, np.float32).reshape(len(sequences), -1)
+
+        def run_llama():
+            done = run_program("bench_llama_encoder", gguf_path, few_path, str(arguments.threads))
+            return done["tokens"] / done["seconds"]
 
         seconds = {name: [] for name in peers}
         seconds["casemate"] = []
-        results = {}
+        results, llama = {}, []
         width = config["hidden_size"]
         # One round over all peers shows the fastest three; only these go on.
         for name, (session, batches) in peers.items():
@@ -229,13 +246,15 @@ def main():
                 seconds[name].append(spent)
             spent, results["casemate"] = run_casemate()
             seconds["casemate"].append(spent)
+            llama.append(run_llama())
 
     rate = {name: tokens / statistics.median(values) for name, values in seconds.items()}
     fastest = max(best, key=lambda n: rate[n])
     difference = float(np.abs(results["casemate"] - results[fastest]).max())
     report = {"texts": len(texts), "tokens": tokens, "threads": arguments.threads, "rounds": arguments.rounds,
               "onnxruntime": ort.__version__, "tokens_per_second": {n: round(r) for n, r in rate.items()}, "fastest_peer": fastest,
-              "ratio": round(rate["casemate"] / rate[fastest], 3), "largest_difference": difference}
+              "ratio": round(rate["casemate"] / rate[fastest], 3), "llama.cpp": round(statistics.median(llama)),
+              "ratio_to_llama.cpp": round(rate["casemate"] / statistics.median(llama), 3), "largest_difference": difference}
     print(json.dumps(report, indent=1))
     if arguments.out:
         with open(arguments.out, "w", encoding="utf-8") as file:

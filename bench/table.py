@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Prints the results of bench/run as a table.   table.py RESULTS_DIR"""
+import json
+import pathlib
+import sys
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    rows = []
+    dense = json.loads((folder / "dense.json").read_text())
+    for batch, goal in (("1", 0.7), ("32", 1.0)):
+        entry = dense["batches"][batch]
+        ours, theirs = entry["milliseconds"]["casemate"], entry["milliseconds"][entry["fastest_peer"]]
+        what = f"exact top-5 of {dense['vectors']:,} x {dense['dimension']}, " + ("one query" if batch == "1" else f"batch of {batch}")
+        rows.append((what, f"{ours:.1f} ms", f"{theirs:.1f} ms, {entry['fastest_peer']}", f"{entry['ratio']:.2f}x", f"<= {goal}x", entry["ratio"] <= goal))
+    encoder = json.loads((folder / "encoder.json").read_text())
+    rate = encoder["tokens_per_second"]
+    rows.append(("embedding, tokens a second", f"{rate['casemate']:,}", f"{rate[encoder['fastest_peer']]:,}, {encoder['fastest_peer']}",
+                 f"{encoder['ratio']:.2f}x", ">= 1.0x, aim 1.2x", encoder["ratio"] >= 1.0))
+    rows.append(("embedding, tokens a second", f"{rate['casemate']:,}", f"{encoder['llama.cpp']:,}, llama.cpp", f"{encoder['ratio_to_llama.cpp']:.2f}x",
+                 ">= 2x", encoder["ratio_to_llama.cpp"] >= 2.0))
+    header = ("what", "Casemate", "peer", "ratio", "goal", "reached")
+    text = [header] + [row[:5] + ("yes" if row[5] else "NO",) for row in rows]
+    widths = [max(len(row[i]) for row in text) for i in range(len(header))]
+    for i, row in enumerate(text):
+        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |")
+        if i == 0:
+            print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    print(f"\n{dense['threads']} threads, median of {dense['rounds']} rounds; FAISS {dense['faiss_pypi']}, ONNX Runtime {encoder['onnxruntime']}; "
+          f"same ids as FAISS: {min(e['same_ids'] for e in dense['batches'].values()):.2%}; "
+          f"largest difference of an embedding value from ONNX Runtime: {encoder['largest_difference']:.1e}")
+
+
+if __name__ == "__main__":
+    main()
