@@ -1,6 +1,7 @@
 #include "language_model_choice.h"
 
 #include "casemate/llm/llama_model.h"
+#include "casemate/llm/remote_llm.h"
 #include "environment.h"
 
 namespace casemate::cli {
@@ -9,12 +10,31 @@ void add_language_model_options(CLI::App& app, LanguageModelChoice& choice) {
   app.add_option("--model", choice.model,
                  std::string("language model: a name (casemate models list) or a .gguf file (default ") +
                      kDefaultLanguageModel + ")");
+  app.add_option("--model-url", choice.url, "address of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1; passages are sent there");
+  app.add_option("--model-key-variable", choice.key_variable, "environment variable with that server's key")->capture_default_str();
+  app.add_option("--model-ca-file", choice.ca_file, "certificates (PEM) to trust for that server; default: the system's");
   app.add_option("--context", choice.context_tokens, "tokens of prompt and answer together")
       ->check(CLI::Range(256, 1 << 20))
       ->capture_default_str();
 }
 
+namespace {
+
+Result<std::unique_ptr<LanguageModel>> remote_model(const LanguageModelChoice& choice) {
+  if (choice.model.empty()) return Error{ErrorCode::kInvalidOption, "--model-url needs --model, the server's name for the model"};
+  RemoteLlmOptions options;
+  options.base_url = choice.url;
+  options.model = choice.model;
+  options.api_key = environment_variable(choice.key_variable.c_str());
+  options.ca_file = choice.ca_file;
+  options.context_tokens = static_cast<std::size_t>(choice.context_tokens);
+  return create_remote_llm(options);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<LanguageModel>> load_language_model(Context& context, const LanguageModelChoice& choice) {
+  if (!choice.url.empty()) return remote_model(choice);
   const auto path = context.model_path(choice.model.empty() ? kDefaultLanguageModel : choice.model);
   if (!path) return path.error();
   LlamaOptions options;

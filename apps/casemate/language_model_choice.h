@@ -13,8 +13,9 @@ namespace casemate::cli {
 /// Which language model answers: a local one by name or file, or a remote one by address.
 struct LanguageModelChoice {
   std::string model;
-  std::string url;
-  std::string api_key_variable = "CASEMATE_API_KEY";
+  std::string url;  ///< of an OpenAI-compatible server; empty: a model in this process
+  std::string key_variable = "OPENAI_API_KEY";  ///< the environment variable that holds its key
+  std::string ca_file;
   int context_tokens = 4096;
 };
 
