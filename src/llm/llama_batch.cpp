@@ -192,7 +192,7 @@ class LlamaBatch final : public LlmBatch {
       core_->batch->copy(0, stream(i));
     }
     started_ = i + 1;
-    // At least two tokens are computed, never one alone (see next_piece_end); that also makes the copy take place.
+    // Some tokens are always computed (see kSmallestPiece); that also makes the copy take place.
     const std::size_t redo = reusable_tokens(from, sequence.tokens.size());
     core_->batch->truncate(stream(i), redo);
     if (auto status = core_->batch->prefill(stream(i), sequence.tokens, redo, stop); !status) return status;
@@ -227,12 +227,14 @@ class LlamaBatch final : public LlmBatch {
         continue;
       }
       Sequence& sequence = sequences_[append.sequence];
-      const std::size_t from = sequence.tokens.size();
+      const std::size_t before = sequence.tokens.size();
       sequence.tokens.insert(sequence.tokens.end(), append.tokens.begin(), append.tokens.end());
+      const std::size_t from = reusable_tokens(before, sequence.tokens.size());
+      core_->batch->truncate(stream(append.sequence), from);
       if (auto status = core_->batch->prefill(stream(append.sequence), sequence.tokens, from, stop); !status) {
         return status;
       }
-      count(append.tokens.size(), 0);
+      count(sequence.tokens.size() - from, 0);
       if (auto status = keep_logits(sequence, core_->batch->last_logits()); !status) return status;
     }
     return step(std::move(single), stop);

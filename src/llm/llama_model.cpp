@@ -259,18 +259,20 @@ class LlamaLanguageModel final : public LanguageModel {
   Result<ContinuationScore> score_rows(std::span<const TokenId> tokens, std::size_t first,
                                        std::span<const TokenId> continuation, const std::stop_token& stop) {
     LlamaSession& session = *core_->main;
-    std::size_t wanted_from = first > 0 ? first - 1 : 0;
+    // Two runs of pieces: up to wanted_from without logits, then with; each empty or a whole piece long.
+    std::size_t wanted_from = reusable_tokens(first, tokens.size());
+    if (wanted_from < kSmallestPiece) wanted_from = 0;
     std::size_t at = std::min(common_prefix(core_->kept, tokens), wanted_from);
-    if (wanted_from - at == 1) at > 0 ? --at : --wanted_from;  // no piece of one token
+    if (at < wanted_from) at = reusable_tokens(at, wanted_from);
     session.truncate(0, at);
     core_->usage.reused_tokens += at;
     core_->usage.decoded_tokens += tokens.size() - at;
-    const std::size_t reserve = static_cast<std::size_t>(session.options().max_logit_rows) - 1;
+    const std::size_t chunk = static_cast<std::size_t>(session.options().max_logit_rows) - kSmallestPiece;
     if (auto status = session.prefill(0, tokens.first(wanted_from), at, stop); !status) return status.error();
     ContinuationScore score;
     std::vector<Row> rows;
     for (std::size_t from = wanted_from; from < tokens.size();) {
-      const std::size_t end = next_piece_end(from, tokens.size(), reserve);
+      const std::size_t end = next_piece_end(from, tokens.size(), chunk);
       rows.clear();
       for (std::size_t i = from; i < end; ++i) {
         rows.push_back({tokens[i], static_cast<std::int32_t>(i), 0, i >= first});

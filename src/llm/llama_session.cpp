@@ -59,7 +59,8 @@ Result<std::unique_ptr<LlamaSession>> LlamaSession::create(llama_model* model, g
   used.tokens_per_stream = (options.tokens_per_stream + 255) / 256 * 256;
   llama_context_params params = llama_context_default_params();
   params.n_ctx = static_cast<std::uint32_t>(used.tokens_per_stream * used.streams);
-  params.n_batch = static_cast<std::uint32_t>(std::max(used.chunk_tokens + 1, used.streams));
+  params.n_batch =
+      static_cast<std::uint32_t>(std::max(used.chunk_tokens + static_cast<int>(kSmallestPiece), used.streams));
   params.n_ubatch = params.n_batch;
   params.n_seq_max = static_cast<std::uint32_t>(used.streams);
   params.n_outputs_max = static_cast<std::uint32_t>(std::max(used.max_logit_rows, used.streams));
@@ -208,11 +209,11 @@ Status LlamaSession::load(int stream, std::string_view bytes) {
 
 std::size_t next_piece_end(std::size_t at, std::size_t size, std::size_t chunk) noexcept {
   const std::size_t end = std::min(at + chunk, size);
-  return size - end == 1 ? size : end;
+  return size - end < kSmallestPiece ? size : end;
 }
 
 std::size_t reusable_tokens(std::size_t common, std::size_t size) noexcept {
-  return size < 2 ? 0 : std::min(common, size - 2);
+  return size < kSmallestPiece ? 0 : std::min(common, size - kSmallestPiece);
 }
 
 std::size_t common_prefix(std::span<const TokenId> a, std::span<const TokenId> b) noexcept {

@@ -97,10 +97,14 @@ class LlamaSession {
   std::size_t last_rows_ = 0;
 };
 
-/// Where the next piece of a prompt ends. A piece of one token takes other kernels than longer ones and gives other
-/// last digits, so no piece of a prompt of at least two tokens has one token.
+/// Matrix kernels change with the number of rows, and with them the last digits; from this many rows on they gave the
+/// same bits for all models and sizes tried (SmolLM2: from 2, Qwen2.5: from 8). So no piece of a prompt is shorter,
+/// unless the whole prompt is.
+inline constexpr std::size_t kSmallestPiece = 8;
+
+/// Where the next piece of a prompt ends.
 [[nodiscard]] std::size_t next_piece_end(std::size_t at, std::size_t size, std::size_t chunk) noexcept;
-/// How many of `common` leading tokens of a prompt of `size` may come from a cache, leaving a piece of two.
+/// How many of `common` leading tokens of a prompt of `size` may come from a cache, leaving a whole piece.
 [[nodiscard]] std::size_t reusable_tokens(std::size_t common, std::size_t size) noexcept;
 [[nodiscard]] std::size_t common_prefix(std::span<const TokenId> a, std::span<const TokenId> b) noexcept;
 

@@ -70,8 +70,9 @@ TEST_F(LlamaBatchTest, StepsOfASequenceDoNotDependOnItsNeighbours) {
 
 TEST_F(LlamaBatchTest, ThePrefixIsComputedOnceAndKeptForTheNextBatch) {
   const auto prefix = ids("Zebra facts, seen by no other test. " + story(4, 11));
-  const std::vector<std::vector<TokenId>> suffixes = {ids("Alpha comes first"), ids("Beta comes second"),
-                                                      ids("Gamma comes last")};
+  const std::vector<std::vector<TokenId>> suffixes = {ids("Alpha comes first of all the letters there are"),
+                                                      ids("Beta comes second of all the letters there are"),
+                                                      ids("Gamma comes third, as every child in Greece can tell")};
   std::size_t suffix_tokens = 0;
   for (const auto& suffix : suffixes) suffix_tokens += suffix.size();
   {

@@ -71,11 +71,11 @@ TEST_F(LlamaModelTest, GreedyOutputDoesNotDependOnWhatIsCached) {
   }
 }
 
-TEST_F(LlamaModelTest, PromptPiecesOfAnyLengthFromTwoGiveTheSameBits) {
+TEST_F(LlamaModelTest, HowMuchOfAPromptIsCachedChangesNoBit) {
   const auto prompt = ids(story(6));
   ASSERT_TRUE(model().next_token_log_probabilities(ids("Something else entirely")).ok());
   const auto whole = model().next_token_log_probabilities(prompt).value();
-  for (const std::size_t last : {2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 17U, 70U}) {
+  for (const std::size_t last : {1U, 2U, 5U, 8U, 9U, 17U, 70U}) {
     // The cache holds all but `last` tokens, then something else.
     std::vector<TokenId> other(prompt.begin(), prompt.end() - static_cast<std::ptrdiff_t>(last));
     other.push_back(other.front());
@@ -83,7 +83,7 @@ TEST_F(LlamaModelTest, PromptPiecesOfAnyLengthFromTwoGiveTheSameBits) {
     ASSERT_TRUE(model().next_token_log_probabilities(other).ok());
     const auto before = model().usage();
     const auto pieced = model().next_token_log_probabilities(prompt).value();
-    EXPECT_EQ(model().usage().decoded_tokens - before.decoded_tokens, last);
+    EXPECT_LE(model().usage().decoded_tokens - before.decoded_tokens, last + 8);
     EXPECT_EQ(test::largest_difference(pieced, whole), 0) << last;
   }
 }
@@ -95,7 +95,7 @@ TEST_F(LlamaModelTest, APrefixSeenBeforeIsNotComputedAgain) {
   const auto before = model().usage();
   const auto answer = model().generate_tokens(second, greedy(1));
   ASSERT_TRUE(answer.ok());
-  EXPECT_GE(answer->cached_tokens, ids(story(10)).size() - 1);
+  EXPECT_GE(answer->cached_tokens, ids(story(10)).size() - 8);
   EXPECT_EQ(model().usage().decoded_tokens - before.decoded_tokens, second.size() - answer->cached_tokens);
 }
 
