@@ -92,7 +92,7 @@ std::size_t word_end(const Characters& text, std::size_t i) {
   return end == size || end == i + 1 ? end : end - 1;
 }
 
-class BpeTokenizer final : public Tokenizer {
+class BpeTokenizer final : public RobertaTokenizer {
  public:
   struct Merge {
     std::uint32_t rank;
@@ -106,29 +106,16 @@ class BpeTokenizer final : public Tokenizer {
 
   BpeTokenizer(BpeDefinition definition, std::vector<std::string> bytes, std::array<TokenId, 256> byte_ids,
                Merges merges, RobertaFraming framing)
-      : definition_(std::move(definition)),
+      : RobertaTokenizer(std::move(framing)),
+        definition_(std::move(definition)),
         bytes_(std::move(bytes)),
         byte_ids_(byte_ids),
-        merges_(std::move(merges)),
-        framing_(std::move(framing)) {}
-
-  Tokens tokenize(std::string_view text, SpecialTokens mode) const override {
-    Tokens tokens;
-    for (const SpecialTokenMatcher::Piece& piece : framing_.matcher().split(text, mode)) {
-      if (piece.special >= 0) {
-        tokens.ids.push_back(piece.special);
-        tokens.spans.push_back(piece.span);
-      } else {
-        tokenize_ordinary(text.substr(piece.span.begin, piece.span.end - piece.span.begin), piece.span.begin, tokens);
-      }
-    }
-    return tokens;
-  }
+        merges_(std::move(merges)) {}
 
   std::string decode(std::span<const TokenId> ids) const override {
     std::string text;
     for (const TokenId id : ids) {
-      if (id >= 0 && static_cast<std::size_t>(id) < bytes_.size() && !framing_.is_special(id))
+      if (id >= 0 && static_cast<std::size_t>(id) < bytes_.size() && !is_special(id))
         text += bytes_[static_cast<std::size_t>(id)];
     }
     return text;
@@ -139,13 +126,6 @@ class BpeTokenizer final : public Tokenizer {
                ? std::string_view(definition_.pieces[static_cast<std::size_t>(id)])
                : "";
   }
-  bool is_special(TokenId id) const noexcept override { return framing_.is_special(id); }
-  std::span<const TokenId> prefix() const noexcept override { return framing_.prefix(); }
-  std::span<const TokenId> suffix() const noexcept override { return framing_.suffix(); }
-  std::span<const TokenId> pair_separator() const noexcept override { return framing_.pair_separator(); }
-  TokenId mask_id() const noexcept override { return framing_.mask(); }
-  TokenId unknown_id() const noexcept override { return framing_.unknown(); }
-  TokenId padding_id() const noexcept override { return framing_.padding(); }
 
  private:
   struct Symbol {
@@ -160,7 +140,7 @@ class BpeTokenizer final : public Tokenizer {
     bool operator>(const Candidate& other) const { return rank != other.rank ? rank > other.rank : left > other.left; }
   };
 
-  void tokenize_ordinary(std::string_view raw, std::size_t offset, Tokens& tokens) const {
+  void tokenize_ordinary(std::string_view raw, std::size_t offset, Tokens& tokens) const override {
     // A blank put before the text has no bytes of its own: its span is empty at the start.
     const bool added_blank = definition_.add_prefix_space && !raw.starts_with(' ');
     const std::string with_blank = added_blank ? " " + std::string(raw) : std::string();
@@ -231,7 +211,6 @@ class BpeTokenizer final : public Tokenizer {
   std::vector<std::string> bytes_;  ///< pieces in raw bytes
   std::array<TokenId, 256> byte_ids_;
   Merges merges_;
-  RobertaFraming framing_;
 };
 
 }  // namespace

@@ -33,4 +33,17 @@ bool RobertaFraming::is_special(TokenId id) const {
   return std::find(specials_.begin(), specials_.end(), id) != specials_.end();
 }
 
+Tokens RobertaTokenizer::tokenize(std::string_view text, SpecialTokens mode) const {
+  Tokens tokens;
+  for (const SpecialTokenMatcher::Piece& piece : framing_.matcher().split(text, mode)) {
+    if (piece.special >= 0) {
+      tokens.ids.push_back(piece.special);
+      tokens.spans.push_back(piece.span);
+    } else {
+      tokenize_ordinary(text.substr(piece.span.begin, piece.span.end - piece.span.begin), piece.span.begin, tokens);
+    }
+  }
+  return tokens;
+}
+
 }  // namespace casemate

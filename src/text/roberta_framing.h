@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "casemate/core/status.h"
@@ -36,6 +37,27 @@ class RobertaFraming {
   TokenId mask_ = -1;
   TokenId unknown_ = -1;
   TokenId padding_ = -1;
+};
+
+/// A tokenizer with that framing: cuts special tokens out, leaves ordinary text to the subclass.
+class RobertaTokenizer : public Tokenizer {
+ public:
+  [[nodiscard]] Tokens tokenize(std::string_view text, SpecialTokens mode) const final;
+  [[nodiscard]] bool is_special(TokenId id) const noexcept final { return framing_.is_special(id); }
+  [[nodiscard]] std::span<const TokenId> prefix() const noexcept final { return framing_.prefix(); }
+  [[nodiscard]] std::span<const TokenId> suffix() const noexcept final { return framing_.suffix(); }
+  [[nodiscard]] std::span<const TokenId> pair_separator() const noexcept final { return framing_.pair_separator(); }
+  [[nodiscard]] TokenId mask_id() const noexcept final { return framing_.mask(); }
+  [[nodiscard]] TokenId unknown_id() const noexcept override { return framing_.unknown(); }
+  [[nodiscard]] TokenId padding_id() const noexcept final { return framing_.padding(); }
+
+ protected:
+  explicit RobertaTokenizer(RobertaFraming framing) : framing_(std::move(framing)) {}
+  /// Appends the tokens of `text`, which holds no special token; spans are shifted by `offset`.
+  virtual void tokenize_ordinary(std::string_view text, std::size_t offset, Tokens& tokens) const = 0;
+
+ private:
+  RobertaFraming framing_;
 };
 
 }  // namespace casemate

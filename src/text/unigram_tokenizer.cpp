@@ -47,13 +47,13 @@ std::vector<std::size_t> grapheme_ends(std::string_view text) {
 
 bool is_white_space(char32_t c) { return u_isUWhiteSpace(static_cast<UChar32>(c)) != 0; }
 
-class UnigramTokenizer final : public Tokenizer {
+class UnigramTokenizer final : public RobertaTokenizer {
  public:
   UnigramTokenizer(UnigramDefinition definition, CharacterMap map, RobertaFraming framing)
-      : definition_(std::move(definition)), map_(std::move(map)), framing_(std::move(framing)) {
+      : RobertaTokenizer(std::move(framing)), definition_(std::move(definition)), map_(std::move(map)) {
     // Special pieces are left out: written in a text they must stay text.
     for (std::size_t id = 0; id < definition_.pieces.size(); ++id) {
-      if (!text_of(id).empty() && !framing_.is_special(static_cast<TokenId>(id))) sorted_.push_back(id);
+      if (!text_of(id).empty() && !is_special(static_cast<TokenId>(id))) sorted_.push_back(id);
     }
     std::stable_sort(sorted_.begin(), sorted_.end(),
                      [&](std::size_t a, std::size_t b) { return text_of(a) < text_of(b); });
@@ -63,23 +63,10 @@ class UnigramTokenizer final : public Tokenizer {
     unknown_score_ = lowest - 10.0;  // the penalty of Hugging Face and sentencepiece
   }
 
-  Tokens tokenize(std::string_view text, SpecialTokens mode) const override {
-    Tokens tokens;
-    for (const SpecialTokenMatcher::Piece& piece : framing_.matcher().split(text, mode)) {
-      if (piece.special >= 0) {
-        tokens.ids.push_back(piece.special);
-        tokens.spans.push_back(piece.span);
-      } else {
-        tokenize_ordinary(text.substr(piece.span.begin, piece.span.end - piece.span.begin), piece.span.begin, tokens);
-      }
-    }
-    return tokens;
-  }
-
   std::string decode(std::span<const TokenId> ids) const override {
     std::string text;
     for (const TokenId id : ids) {
-      if (framing_.is_special(id)) continue;
+      if (is_special(id)) continue;
       std::string_view rest = piece(id);
       for (std::size_t at = rest.find(kMetaspace); at != std::string_view::npos; at = rest.find(kMetaspace)) {
         text += rest.substr(0, at);
@@ -96,13 +83,7 @@ class UnigramTokenizer final : public Tokenizer {
     return id >= 0 && static_cast<std::size_t>(id) < definition_.pieces.size() ? text_of(static_cast<std::size_t>(id))
                                                                                : "";
   }
-  bool is_special(TokenId id) const noexcept override { return framing_.is_special(id); }
-  std::span<const TokenId> prefix() const noexcept override { return framing_.prefix(); }
-  std::span<const TokenId> suffix() const noexcept override { return framing_.suffix(); }
-  std::span<const TokenId> pair_separator() const noexcept override { return framing_.pair_separator(); }
-  TokenId mask_id() const noexcept override { return framing_.mask(); }
   TokenId unknown_id() const noexcept override { return definition_.unknown; }
-  TokenId padding_id() const noexcept override { return framing_.padding(); }
 
  private:
   [[nodiscard]] std::string_view text_of(std::size_t id) const noexcept { return definition_.pieces[id].first; }
@@ -173,7 +154,7 @@ class UnigramTokenizer final : public Tokenizer {
     return out;
   }
 
-  void tokenize_ordinary(std::string_view raw, std::size_t offset, Tokens& tokens) const {
+  void tokenize_ordinary(std::string_view raw, std::size_t offset, Tokens& tokens) const override {
     for (const Normalized& word : words(normalize(raw, offset))) segment(word, tokens);
   }
 
@@ -238,7 +219,6 @@ class UnigramTokenizer final : public Tokenizer {
 
   UnigramDefinition definition_;
   CharacterMap map_;
-  RobertaFraming framing_;
   std::vector<std::size_t> sorted_;  ///< ids by piece bytes
   double unknown_score_ = 0;
 };
