@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "casemate/core/file_system.h"
-#include "formats/child_process.h"
 #include "formats/markup_result.h"
 #include "formats/readers.h"
+#include "formats/reading_child.h"
 
 namespace casemate {
 namespace {
@@ -53,10 +53,8 @@ Result<MarkupResult> parse(std::string_view bytes, Format format, const ReadOpti
   const auto program = find_reader_program(options.reader_program);
   if (!program) return program.error();
   const ReadLimits& limits = options.limits;
-  const ChildLimits child{limits.child_timeout_ms, kLimitAddresses ? limits.child_memory_bytes : 0,
-                          limits.child_output_bytes};
-  const auto output =
-      run_child(*program, {std::string(format_name(format)), std::to_string(limits.max_nesting)}, bytes, child);
+  const auto output = run_reading_child(
+      *program, {std::string(format_name(format)), std::to_string(limits.max_nesting)}, bytes, limits, kLimitAddresses);
   if (!output) return output.error();
   if (output->exit_code != 0) return explain(*output, limits, format_name(format));
   return unpack(output->out, bytes.size());

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "formats/child_process.h"
 #include "formats/readers.h"
+#include "formats/reading_child.h"
 
 namespace casemate {
 namespace {
@@ -28,11 +28,10 @@ Result<std::string> extract(const Source& source, const ReadOptions& options) {
   const std::string path = std::filesystem::absolute(source.path, error).string();
   if (error) return Error{ErrorCode::kIo, error.message()};
   const ReadLimits& limits = options.limits;
-  const ChildLimits child{limits.child_timeout_ms, limits.child_memory_bytes, limits.child_output_bytes};
   // One page more than allowed is asked for, to see whether there is one.
-  auto output = run_child(options.pdftotext_program,
-                          {"-enc", "UTF-8", "-eol", "unix", "-l", std::to_string(limits.max_pdf_pages + 1), path, "-"},
-                          {}, child);
+  auto output = run_reading_child(
+      options.pdftotext_program,
+      {"-enc", "UTF-8", "-eol", "unix", "-l", std::to_string(limits.max_pdf_pages + 1), path, "-"}, {}, limits);
   if (!output) {
     if (output.error().code != ErrorCode::kNotFound) return output.error();
     return Error{

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "casemate/core/child_process.h"
 #include "casemate/core/file_system.h"
 #include "casemate/core/untrusted_text.h"
 #include "models/doctor_checks.h"
-#include "models/helper_process.h"
 
 namespace casemate {
 namespace {
@@ -22,14 +22,22 @@ std::string first_line(const std::string& text) { return UntrustedText(text.subs
 DoctorItem ask_program(std::string name, const std::string& program, std::vector<std::string> arguments,
                        const std::vector<std::string>& environment, const std::string& remedy) {
   DoctorItem item{std::move(name), DoctorStatus::kOk, {}, {}};
-  HelperRun run{program, std::move(arguments), environment, kProgramTimeoutMs, {}};
-  const Result<HelperOutput> output = run_helper(run, {});
+  ChildRun run;
+  run.program = program;
+  run.arguments = std::move(arguments);
+  run.environment = environment;
+  run.timeout_ms = kProgramTimeoutMs;
+  run.trusted = true;
+  run.merge_errors = true;
+  run.keep_tail = true;
+  run.output_bytes = 64U * 1024;
+  const Result<ChildOutput> output = run_child(run);
   if (output.ok() && output->exit_code == 0) {
-    item.detail = first_line(output->output) + " (" + program + ")";
+    item.detail = first_line(output->out) + " (" + program + ")";
     return item;
   }
   item.status = DoctorStatus::kFailed;
-  item.detail = program + ": " + (output.ok() ? last_line(output->output) : output.error().message);
+  item.detail = program + ": " + (output.ok() ? last_line(output->out) : output.error().message);
   item.remedy = remedy;
   return item;
 }

@@ -7,7 +7,7 @@
 
 #include "casemate/core/progress.h"
 #include "casemate/core/status.h"
-#include "models/descriptor.h"
+#include "core/descriptor.h"
 
 namespace casemate {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "casemate/core/status.h"
-#include "models/descriptor.h"
+#include "core/descriptor.h"
 
 namespace casemate {
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "casemate/core/child_process.h"
 #include "casemate/core/file_system.h"
-#include "models/helper_process.h"
 
 namespace casemate {
 namespace {
@@ -81,7 +81,11 @@ Result<std::string> WheelCache::get(const std::string& package, const std::stop_
 
 Status WheelCache::run_pip(const std::string& package, const std::string& target, const std::stop_token& stop,
                            const std::function<void(std::uint64_t)>& on_bytes) const {
-  HelperRun run;
+  ChildRun run;
+  run.trusted = true;
+  run.merge_errors = true;
+  run.keep_tail = true;
+  run.output_bytes = 64U * 1024;
   run.program = options_.pip_program;
   run.arguments = {"-m",
                    "pip",
@@ -102,18 +106,16 @@ Status WheelCache::run_pip(const std::string& package, const std::string& target
   run.environment.push_back("TMPDIR=" + join_path(target, "tmp"));
   run.timeout_ms = options_.pip_timeout_ms;
   run.on_tick = [&] { on_bytes(bytes_below(target)); };
-  const Result<HelperOutput> output = run_helper(run, stop);
+  const Result<ChildOutput> output = run_child(run, stop);
   if (!output) {
     const bool absent = output.error().code == ErrorCode::kNotFound;
     return absent ? Error{ErrorCode::kUnavailable, output.error().message} : output.error();
   }
   if (output->exit_code == 0) return {};
-  if (says_no_space(output->output)) {
+  if (says_no_space(output->out)) {
     return Error{ErrorCode::kNoSpace, target + ": no space left for " + package + " (make room and run it again)"};
   }
-  const std::string end = output->signal != 0 ? "stopped with signal " + std::to_string(output->signal)
-                                              : "ended with code " + std::to_string(output->exit_code);
-  return Error{ErrorCode::kUnavailable, "pip " + end + " on " + package + ": " + reason(output->output)};
+  return Error{ErrorCode::kUnavailable, "pip " + describe_end(*output) + " on " + package + ": " + reason(output->out)};
 }
 
 void WheelCache::drop(const std::string& package) const { remove_folder(join_path(folder_, package)); }

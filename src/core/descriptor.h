@@ -1,4 +1,4 @@
-// models/descriptor.h
+// core/descriptor.h
 #pragma once
 
 #include <unistd.h>
