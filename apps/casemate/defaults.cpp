@@ -38,6 +38,7 @@ CLI::Option* find_option(CLI::App& app, const std::string& name) {
 Status set_default(CLI::Option& option, const std::string& value, const std::string& where) {
   try {
     option.default_val(value);
+    option.required(false);  // it has a value now
   } catch (const CLI::Error& error) {
     return Error{ErrorCode::kInvalidOption, where + ": " + UntrustedText(error.what()).for_log()};
   }

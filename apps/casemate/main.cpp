@@ -1,13 +1,11 @@
 // The command line: finds the command, gives options their defaults, runs it.
-#include <algorithm>
 #include <iostream>
 
-#include "casemate/core/nearest_name.h"
-#include "casemate/core/untrusted_text.h"
 #include "command.h"
 #include "defaults.h"
 #include "environment.h"
 #include "interrupt.h"
+#include "usage_error.h"
 #include "version.h"
 
 namespace casemate::cli {
@@ -41,15 +39,6 @@ void add_global_options(CLI::App& app, Context& context) {
   app.add_option("--config", config, "YAML file with defaults for all options (also: CASEMATE_CONFIG)");
 }
 
-std::string unknown_command_hint(int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return "";
-  std::vector<std::string> names;
-  for (const Command& command : commands()) names.emplace_back(command.name);
-  const std::string given = argv[1];
-  if (std::find(names.begin(), names.end(), given) != names.end()) return "";
-  return "there is no command \"" + UntrustedText(given).for_log() + "\"" + name_hint(given, names);
-}
-
 int run(int argc, char** argv) {
   const Interrupt interrupt;
   Context context;
@@ -69,15 +58,12 @@ int run(int argc, char** argv) {
     runs.emplace_back(sub, command.set_up(*sub, context));
   }
   if (Status applied = apply_defaults(app, find_config(argc, argv)); !applied) return context.fail(applied.error());
-  if (const std::string hint = unknown_command_hint(argc, argv); !hint.empty()) {
-    return context.fail({ErrorCode::kInvalidArgument, hint});
-  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    std::cerr << "casemate: error: " << UntrustedText(error.what()).for_terminal()
+    std::cerr << "casemate: error: " << describe_usage_error(app, error)
               << "\n(see casemate --help, casemate COMMAND --help)\n";
     return kWrongUse;
   }

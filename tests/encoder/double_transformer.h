@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "casemate/text/tokenizer.h"
-#include "tiny_checkpoint.h"
+#include "support/tiny_checkpoint.h"
 
 namespace casemate::test {
 

@@ -8,7 +8,7 @@
 #include "casemate/encoder/bert_encoder.h"
 #include "casemate/encoder/checkpoint.h"
 #include "support/temporary_folder.h"
-#include "tiny_checkpoint.h"
+#include "support/tiny_checkpoint.h"
 
 namespace casemate {
 namespace {

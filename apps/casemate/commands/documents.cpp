@@ -40,7 +40,6 @@ std::string text_of(const Json& entry, const char* field) {
 
 void print_document(const StoredDocument& document, bool findings) {
   const Json found = parse_or_null(document.findings_json);
-  if (findings && found.empty()) return;
   std::cout << UntrustedText(document.id).for_log() << "  " << document.format << "  " << document.chunk_count
             << " passages";
   for (const std::string& label : document.labels) std::cout << "  [" << UntrustedText(label).for_log() << "]";
@@ -60,6 +59,7 @@ int run(Context& context, const DocumentsChoice& choice) {
     const auto page = (*store)->documents(choice.tenant, after, kPage);
     if (!page) return context.fail(page.error());
     for (const StoredDocument& document : *page) {
+      if (choice.findings && parse_or_null(document.findings_json).empty()) continue;
       if (context.json) {
         std::cout << document_json(document).dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
       } else {

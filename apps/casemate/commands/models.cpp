@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -110,6 +113,28 @@ int verify(Context& context, const ModelsChoice& choice) {
   return code;
 }
 
+/// A model's name from that of its folder or file: "E5 Small (v2)/" gives "e5-small-v2". Empty where nothing is left.
+std::string name_from_path(const std::string& path) {
+  std::filesystem::path from = std::filesystem::path(path).lexically_normal();
+  if (!from.has_filename()) from = from.parent_path();
+  if (from == "." || from == "..") {
+    std::error_code ignored;
+    from = std::filesystem::canonical(from, ignored);
+  }
+  const std::string own = (from.extension() == ".gguf" ? from.stem() : from.filename()).string();
+  std::string name;
+  for (const char c : own) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool fits = byte < 128 && (std::isalnum(byte) != 0 || c == '.' || c == '_' || c == '-');
+    const char kept = fits ? static_cast<char>(std::tolower(byte)) : '-';
+    const bool begins = name.empty() && std::isalnum(static_cast<unsigned char>(kept)) == 0;
+    if (!begins && !(kept == '-' && name.ends_with('-'))) name += kept;
+  }
+  name.resize(std::min<std::size_t>(name.size(), 64));
+  while (name.ends_with('-')) name.pop_back();
+  return name;
+}
+
 int import(Context& context, const ModelsChoice& choice) {
   const auto models = context.models();
   if (!models) return context.fail(models.error());
@@ -124,7 +149,10 @@ int import(Context& context, const ModelsChoice& choice) {
   if (!choice.pooling.empty()) options.overrides.pooling = choice.pooling;
   options.licence = choice.licence;
   options.hard_link = choice.hard_link;
-  const auto info = models->import(choice.from, choice.import_name, options, context.progress(), context.stop);
+  const std::string name = choice.import_name.empty() ? name_from_path(choice.from) : choice.import_name;
+  if (name.empty())
+    return context.fail({ErrorCode::kInvalidArgument, choice.from + ": gives no name for the model; use --name"});
+  const auto info = models->import(choice.from, name, options, context.progress(), context.stop);
   if (!info) return context.fail(info.error());
   if (context.json) {
     std::cout << info_json(*info).dump() << '\n';
@@ -150,7 +178,8 @@ std::function<int()> set_up_models(CLI::App& app, Context& context) {
   CLI::App* import_app = app.add_subcommand("import", "take a local Hugging Face folder or GGUF file");
   import_app->add_option("from", choice->from, "folder with config.json and model.safetensors, or a .gguf file")
       ->required();
-  import_app->add_option("name", choice->import_name, "its name here")->required();
+  import_app->add_option("--name", choice->import_name,
+                         "its name here; default: the folder's or file's own, made safe");
   import_app->add_option("--purpose", choice->purpose,
                          "encoder, language-model, reader or reranker; default: told from the files");
   import_app->add_option("--query-prefix", choice->query_prefix, "put before queries (\"query: \" for E5)");

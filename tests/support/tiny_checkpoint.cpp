@@ -1,4 +1,4 @@
-#include "tiny_checkpoint.h"
+#include "support/tiny_checkpoint.h"
 
 #include <fstream>
 

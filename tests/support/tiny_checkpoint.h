@@ -1,4 +1,4 @@
-// tests/encoder/tiny_checkpoint.h
+// tests/support/tiny_checkpoint.h
 #pragma once
 
 #include <map>
