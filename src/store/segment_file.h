@@ -40,7 +40,7 @@ struct SegmentHeader {
 /// Vectors of a segment in memory. Immutable once loaded.
 struct SegmentData {
   struct Free {
-    void operator()(void* memory) const noexcept { std::free(memory); }
+    void operator()(void* block) const noexcept { std::free(block); }
   };
   SegmentHeader header;
   std::vector<ChunkId> chunk_ids;
