@@ -3,6 +3,7 @@
 #include <gumbo.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <deque>
 #include <map>
@@ -324,24 +325,52 @@ class Extraction {
   std::map<std::string, int> dropped_;
 };
 
-void* allocate_or_end(void*, std::size_t size) {
-  void* memory = std::malloc(size);
-  // gumbo does not look at what malloc gives; the parent process reports this code.
-  if (memory == nullptr) std::_Exit(4);
-  return memory;
-}
+/// All that gumbo asks for, freed as a list: gumbo's own way is by recursion over the tree, however deep it is.
+class ParserMemory {
+ public:
+  ParserMemory() = default;
+  ParserMemory(const ParserMemory&) = delete;
+  ParserMemory& operator=(const ParserMemory&) = delete;
+  ~ParserMemory() {
+    while (first_.next != &first_) release(this, first_.next + 1);
+  }
 
-void release(void*, void* memory) { std::free(memory); }
+  static void* allocate(void* self, std::size_t size) {
+    auto* block = static_cast<Block*>(std::malloc(sizeof(Block) + size));
+    // gumbo does not look at what it gets; the parent process reports this code.
+    if (block == nullptr) std::_Exit(4);
+    Block& first = static_cast<ParserMemory*>(self)->first_;
+    *block = {&first, first.next};
+    first.next->before = block;
+    first.next = block;
+    return block + 1;
+  }
+  static void release(void*, void* memory) {
+    if (memory == nullptr) return;
+    Block* block = static_cast<Block*>(memory) - 1;
+    block->before->next = block->next;
+    block->next->before = block->before;
+    std::free(block);
+  }
+
+ private:
+  struct alignas(std::max_align_t) Block {
+    Block* before;
+    Block* next;
+  };
+  Block first_{&first_, &first_};
+};
 
 }  // namespace
 
 Result<MarkupResult> extract_html(std::string_view html, int max_nesting) {
   GumboOptions options = kGumboDefaultOptions;
-  options.allocator = allocate_or_end;
-  options.deallocator = release;
+  ParserMemory memory;
+  options.allocator = ParserMemory::allocate;
+  options.deallocator = ParserMemory::release;
+  options.userdata = &memory;
   options.max_errors = 0;
   const GumboOutput* page = gumbo_parse_with_options(&options, html.data(), html.size());
-  // The tree is not freed: gumbo does that by recursion, and the process ends anyway.
   return Extraction(html, max_nesting).run(*page);
 }
 

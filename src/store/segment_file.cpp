@@ -164,10 +164,17 @@ Result<std::shared_ptr<const SegmentData>> load_segment(FileSystem& files, const
   if (head.size() == kHeaderBytes) {
     if (const Status same = check_header(head, expected, path); !same) return same.error();
   }
-  if ((*file)->size() != checksum_at + checksum.size()) {
-    return damaged(
-        ErrorCode::kCorrupt, path,
-        std::to_string((*file)->size()) + " bytes, expected " + std::to_string(checksum_at + checksum.size()));
+  // Products of numbers that are too large wrap around, so they are held against the size by division.
+  const std::uint64_t size = (*file)->size();
+  const std::uint64_t row_floats = expected.row_floats();
+  if (expected.chunks > size / sizeof(ChunkId) ||
+      (row_floats > 0 && expected.chunks > size / sizeof(float) / row_floats)) {
+    return damaged(ErrorCode::kCorrupt, path,
+                   std::to_string(size) + " bytes are too few for " + std::to_string(expected.chunks) + " passages");
+  }
+  if (size != checksum_at + checksum.size()) {
+    return damaged(ErrorCode::kCorrupt, path,
+                   std::to_string(size) + " bytes, expected " + std::to_string(checksum_at + checksum.size()));
   }
   auto data = std::make_shared<SegmentData>();
   data->header = expected;
@@ -192,7 +199,7 @@ Result<std::shared_ptr<const SegmentData>> load_segment(FileSystem& files, const
   if (found != checksum)
     return damaged(ErrorCode::kCorrupt, path, "not the file that vault.db names (another checksum)");
   data->chunk_ids.resize(static_cast<std::size_t>(expected.chunks));
-  std::memcpy(data->chunk_ids.data(), ids.data(), data->chunk_ids.size() * sizeof(ChunkId));
+  if (!ids.empty()) std::memcpy(data->chunk_ids.data(), ids.data(), data->chunk_ids.size() * sizeof(ChunkId));
   return std::shared_ptr<const SegmentData>(std::move(data));
 }
 
