@@ -45,7 +45,7 @@ tsan: setup ## tests of code with threads under ThreadSanitizer
 demo: ## index real documents and ask them three questions
 	@tools/demo
 
-bench: setup ## benchmarks against peers; results in build/bench/results
+bench: build ## benchmarks against peers; results in build/bench/results
 	@bench/run
 
 fuzz: setup ## build the fuzz targets (clang) and run each for a minute
@@ -58,9 +58,11 @@ install: build ## install the program, library and headers under PREFIX
 	cmake --install build/release --prefix $(PREFIX)
 
 format: ## clang-format all sources
+	@command -v clang-format-14 >/dev/null || { echo "needs the package clang-format-14" >&2; exit 3; }
 	git ls-files '*.h' '*.cpp' '*.c' | xargs clang-format-14 -i
 
 tidy: ## clang-tidy over the sources
+	@command -v clang-tidy-14 >/dev/null || { echo "needs the package clang-tidy-14" >&2; exit 3; }
 	git ls-files 'src/*.cpp' 'apps/*.cpp' | xargs -n 8 -P $(JOBS) clang-tidy-14 -p build/release --quiet
 
 clean: ## remove build/

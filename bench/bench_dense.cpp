@@ -2,8 +2,8 @@
 //
 //   bench_dense VECTORS.f32 QUERIES.f32 DIMENSION THREADS BATCH STORE_DIR IDS_OUT
 //
-// STORE_DIR is filled once from VECTORS (document i is row i). Prints {"seconds"}: median of a batch, top 5. IDS_OUT gets
-// the row numbers found, int64, five a query.
+// STORE_DIR is filled once from VECTORS (document i is row i). Prints {"seconds"}: median of a batch, top 5. IDS_OUT
+// gets the row numbers found, int64, five a query.
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -34,7 +34,8 @@ Result<std::unique_ptr<Store>> fill(const std::string& path, const std::vector<f
       document.id = std::to_string(i);
       document.content_hash = blake2b(document.id);
       document.chunks.push_back({UntrustedText("passage " + document.id), 0, 1, 0, 0});
-      document.embeddings.assign(vectors.begin() + static_cast<std::ptrdiff_t>(i * d), vectors.begin() + static_cast<std::ptrdiff_t>((i + 1) * d));
+      document.embeddings.assign(vectors.begin() + static_cast<std::ptrdiff_t>(i * d),
+                                 vectors.begin() + static_cast<std::ptrdiff_t>((i + 1) * d));
       batch.push_back(std::move(document));
     }
     const auto added = (*store)->add_documents(batch);
@@ -74,7 +75,8 @@ int main(int argc, char** argv) {
     const auto found = (*index)->search(std::span(queries).subspan(first * d, count * d), d, kTopK, nullptr, pool);
     if (!found) std::exit(3);
     for (std::size_t q = 0; q < count; ++q) {
-      for (std::size_t i = 0; i < (*found)[q].size(); ++i) ids[(first + q) * kTopK + i] = (*found)[q][i].chunk - first_chunk;
+      for (std::size_t i = 0; i < (*found)[q].size(); ++i)
+        ids[(first + q) * kTopK + i] = (*found)[q][i].chunk - first_chunk;
     }
   };
   run(0, batch);

@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
   std::vector<faiss::Index::idx_t> found(queries.size() / d * 5);
   std::vector<float> scores(found.size());
   const auto run = [&](std::size_t first, std::size_t count) {
-    index.search(static_cast<faiss::Index::idx_t>(count), queries.data() + first * d, 5, scores.data() + first * 5, found.data() + first * 5);
+    index.search(static_cast<faiss::Index::idx_t>(count), queries.data() + first * d, 5, scores.data() + first * 5,
+                 found.data() + first * 5);
   };
   run(0, batch);
   const double seconds = bench::median_seconds_a_batch(queries.size() / d, batch, run);

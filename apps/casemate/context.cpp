@@ -1,17 +1,11 @@
 #include "context.h"
 
-#include <filesystem>
 #include <iostream>
 
 #include "casemate/core/untrusted_text.h"
 
 namespace casemate::cli {
 namespace {
-
-bool looks_like_path(const std::string& name) {
-  std::error_code ignored;
-  return name.find('/') != std::string::npos || name == "." || name == ".." || std::filesystem::exists(name, ignored);
-}
 
 Result<BertEncoderOptions> encoder_options(const EncoderChoice& choice) {
   BertEncoderOptions options;

@@ -59,6 +59,11 @@ class Context {
   std::unique_ptr<TerminalProgress> progress_;
 };
 
+/// True where `name` is a path to a model rather than a model's name: it has a "/", or is "." or "..".
+[[nodiscard]] inline bool looks_like_path(const std::string& name) {
+  return name.find('/') != std::string::npos || name == "." || name == "..";
+}
+
 /// Setting of a store that tells where its encoder's folder lay, where it was given as a path.
 inline constexpr char kEncoderPathSetting[] = "encoder_path";
 inline constexpr char kDefaultEncoder[] = "all-minilm-l6-v2";

@@ -10,9 +10,12 @@ void add_language_model_options(CLI::App& app, LanguageModelChoice& choice) {
   app.add_option("--model", choice.model,
                  std::string("language model: a name (casemate models list) or a .gguf file (default ") +
                      kDefaultLanguageModel + ")");
-  app.add_option("--model-url", choice.url, "address of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1; passages are sent there");
-  app.add_option("--model-key-variable", choice.key_variable, "environment variable with that server's key")->capture_default_str();
-  app.add_option("--model-ca-file", choice.ca_file, "certificates (PEM) to trust for that server; default: the system's");
+  app.add_option("--model-url", choice.url,
+                 "address of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1; passages are sent there");
+  app.add_option("--model-key-variable", choice.key_variable,
+                 "environment variable with that server's key (OPENAI_API_KEY, say); no key is sent otherwise");
+  app.add_option("--model-ca-file", choice.ca_file,
+                 "certificates (PEM) to trust for that server; default: the system's");
   app.add_option("--context", choice.context_tokens, "tokens of prompt and answer together")
       ->check(CLI::Range(256, 1 << 20))
       ->capture_default_str();
@@ -21,11 +24,16 @@ void add_language_model_options(CLI::App& app, LanguageModelChoice& choice) {
 namespace {
 
 Result<std::unique_ptr<LanguageModel>> remote_model(const LanguageModelChoice& choice) {
-  if (choice.model.empty()) return Error{ErrorCode::kInvalidOption, "--model-url needs --model, the server's name for the model"};
+  if (choice.model.empty())
+    return Error{ErrorCode::kInvalidOption, "--model-url needs --model, the server's name for the model"};
   RemoteLlmOptions options;
   options.base_url = choice.url;
   options.model = choice.model;
-  options.api_key = environment_variable(choice.key_variable.c_str());
+  if (!choice.key_variable.empty()) {
+    options.api_key = environment_variable(choice.key_variable.c_str());
+    if (options.api_key.empty())
+      return Error{ErrorCode::kInvalidOption, "the variable " + choice.key_variable + " holds no key"};
+  }
   options.ca_file = choice.ca_file;
   options.context_tokens = static_cast<std::size_t>(choice.context_tokens);
   return create_remote_llm(options);

@@ -13,8 +13,8 @@ namespace casemate::cli {
 /// Which language model answers: a local one by name or file, or a remote one by address.
 struct LanguageModelChoice {
   std::string model;
-  std::string url;  ///< of an OpenAI-compatible server; empty: a model in this process
-  std::string key_variable = "OPENAI_API_KEY";  ///< the environment variable that holds its key
+  std::string url;           ///< of an OpenAI-compatible server; empty: a model in this process
+  std::string key_variable;  ///< the environment variable that holds its key; empty: no key is sent
   std::string ca_file;
   int context_tokens = 4096;
 };

@@ -81,4 +81,12 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace casemate::cli
 
-int main(int argc, char** argv) { return casemate::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return casemate::cli::run(argc, argv);
+  } catch (const std::exception& error) {
+    // Out of memory, or a library's exception that no check foresaw: a message and a code instead of an abort.
+    std::cerr << "casemate: error: " << casemate::UntrustedText(error.what()).for_terminal() << '\n';
+    return casemate::cli::kOutsideFailed;
+  }
+}

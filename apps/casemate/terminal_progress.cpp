@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <iostream>
 
+#include "casemate/core/untrusted_text.h"
+
 namespace casemate::cli {
 namespace {
 
@@ -97,7 +99,7 @@ void TerminalProgress::clear_line() {
 
 void TerminalProgress::note(std::string_view message) {
   clear_line();
-  std::cerr << "casemate: " << message << '\n';
+  std::cerr << "casemate: " << UntrustedText(std::string(message)).for_terminal() << '\n';
 }
 
 void TerminalProgress::end() {

@@ -15,6 +15,9 @@ namespace {
 /// enough that a layer's working set stays in a core's second-level cache.
 constexpr std::size_t kMicroBatchTokens = 512;
 
+/// Rows that go through the feed-forward layers together; a multiple of Linear::kRowBlock.
+constexpr std::size_t kBlockRows = 128;
+
 /// A 64-byte aligned float buffer that only grows.
 class FloatBuffer {
  public:
@@ -77,6 +80,11 @@ struct Transformer::State {
     return std::nullopt;
   }
 
+  void normalize(float* rows, std::size_t count, const LayerNormWeights& norm) const {
+    kernels::layer_norm(rows, count, static_cast<std::size_t>(config.hidden), norm.gamma.data(), norm.beta.data(),
+                        config.layer_norm_epsilon);
+  }
+
   void embed(const TransformerInput& input, float* states) const {
     const auto hidden = static_cast<std::size_t>(config.hidden);
     for (std::size_t t = 0; t < input.ids.size(); ++t) {
@@ -88,8 +96,7 @@ struct Transformer::State {
           weights.type_embeddings.empty() ? nullptr : weights.type_embeddings.data() + type * hidden;
       kernels::add_rows(word, position, type_row, states + t * hidden, hidden);
     }
-    kernels::layer_norm(states, input.ids.size(), hidden, weights.embedding_norm.gamma.data(),
-                        weights.embedding_norm.beta.data(), config.layer_norm_epsilon);
+    normalize(states, input.ids.size(), weights.embedding_norm);
   }
 
   Status run_layer(const LayerWeights& layer, std::span<const TransformerInput> inputs, std::size_t tokens,
@@ -100,7 +107,7 @@ struct Transformer::State {
     float* states = work.states.reserve(rows * hidden);
     float* qkv = work.qkv.reserve(rows * 3 * hidden);
     float* context = work.context.reserve(rows * hidden);
-    float* inner = work.inner.reserve(rows * static_cast<std::size_t>(config.intermediate));
+    float* inner = work.inner.reserve(kBlockRows * static_cast<std::size_t>(config.intermediate));
     if (Status ran = layer.qkv.run(states, qkv, tokens, work.scratch); !ran) return ran;
     std::size_t at = 0;
     for (const TransformerInput& input : inputs) {
@@ -108,13 +115,16 @@ struct Transformer::State {
       kernels::attend(qkv + at * 3 * hidden, input.ids.size(), heads, hidden / heads, scratch, context + at * hidden);
       at += input.ids.size();
     }
-    if (Status ran = layer.attention_out.run(context, states, tokens, work.scratch); !ran) return ran;
-    kernels::layer_norm(states, tokens, hidden, layer.attention_norm.gamma.data(), layer.attention_norm.beta.data(),
-                        config.layer_norm_epsilon);
-    if (Status ran = layer.feed_forward.run(states, inner, tokens, work.scratch); !ran) return ran;
-    if (Status ran = layer.feed_forward_out.run(inner, states, tokens, work.scratch); !ran) return ran;
-    kernels::layer_norm(states, tokens, hidden, layer.output_norm.gamma.data(), layer.output_norm.beta.data(),
-                        config.layer_norm_epsilon);
+    // From here on rows are independent, so they go through in blocks whose inner states fit the second-level cache.
+    for (std::size_t first = 0; first < tokens; first += kBlockRows) {
+      const std::size_t count = std::min(kBlockRows, tokens - first);
+      float* block = states + first * hidden;
+      if (Status ran = layer.attention_out.run(context + first * hidden, block, count, work.scratch); !ran) return ran;
+      normalize(block, count, layer.attention_norm);
+      if (Status ran = layer.feed_forward.run(block, inner, count, work.scratch); !ran) return ran;
+      if (Status ran = layer.feed_forward_out.run(inner, block, count, work.scratch); !ran) return ran;
+      normalize(block, count, layer.output_norm);
+    }
     return {};
   }
 

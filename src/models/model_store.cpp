@@ -108,7 +108,7 @@ Result<std::string> ModelStore::path_of(std::string_view name) const {
   Result<StoredModel> info = find(name);
   if (!info) return info.error();
   if (info->state == ModelState::kPresent) return std::move(info->path);
-  const ErrorCode code = info->state == ModelState::kDamaged ? ErrorCode::kCorrupt : ErrorCode::kNotFound;
+  const ErrorCode code = info->state == ModelState::kDamaged ? ErrorCode::kCorrupt : ErrorCode::kUnavailable;
   return Error{code, "model " + info->entry.name + " is " + std::string(model_state_name(info->state)) + " (" +
                          info->detail + "): " + info->remedy};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "casemate/core/utf8.h"
 #include "casemate/retrieve/retriever.h"
@@ -29,6 +30,18 @@ std::uint64_t total_bytes(std::span<const std::string> paths) {
   return total;
 }
 
+std::string metadata_json(const Document& document) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : document.metadata) out[to_valid_utf8(key)] = to_valid_utf8(value);
+  return out.dump();
+}
+
+std::string findings_json(const Document& document) {
+  std::string out = "[";
+  for (const Finding& finding : document.findings) out += (out.size() > 1 ? "," : "") + finding_json(finding);
+  return out + "]";
+}
+
 /// What makes a document the same as the one in the store. Labels are in it so that a run with other labels replaces.
 Digest content_hash_of(const Document& document, const std::set<std::string>& labels) {
   Hasher hasher(Hasher::Kind::kBlake2b);
@@ -44,19 +57,14 @@ Digest content_hash_of(const Document& document, const std::set<std::string>& la
     field(value);
   }
   for (const std::string& label : labels) field("label " + label);
+  // The same text may come from other markup: findings and the way back to the source belong to the record too.
+  field(findings_json(document));
+  for (const OffsetMap::Piece& piece : document.offsets.pieces()) {
+    const std::size_t numbers[] = {piece.text.begin, piece.text.end, piece.source.begin, piece.source.end};
+    hasher.update(std::string_view(reinterpret_cast<const char*>(numbers), sizeof numbers));
+  }
+  for (const PageStart& page : document.pages) field(std::to_string(page.number) + "@" + std::to_string(page.begin));
   return hasher.finish();
-}
-
-std::string metadata_json(const Document& document) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  for (const auto& [key, value] : document.metadata) out[to_valid_utf8(key)] = to_valid_utf8(value);
-  return out.dump();
-}
-
-std::string findings_json(const Document& document) {
-  std::string out = "[";
-  for (const Finding& finding : document.findings) out += (out.size() > 1 ? "," : "") + finding_json(finding);
-  return out + "]";
 }
 
 int page_of(const Document& document, std::size_t at) {
@@ -75,6 +83,7 @@ class IndexRun final : public DocumentSink {
 
   Status document(Document document) override {
     if (stop_.stop_requested()) return cancelled();
+    if (options_.strict && first_problem_) return *first_problem_;
     advance(document);
     for (const Finding& finding : document.findings)
       summary.findings[std::string(finding_kind_name(finding.kind))] += finding.count;
@@ -89,7 +98,10 @@ class IndexRun final : public DocumentSink {
     return texts_.size() >= static_cast<std::size_t>(options_.batch_chunks) ? flush() : Status();
   }
 
-  void problem(const InputProblem& problem) override { add_problem(problem.error.message); }
+  void problem(const InputProblem& problem) override {
+    add_problem(problem.error.message);
+    if (!first_problem_) first_problem_ = problem.error;
+  }
 
   /// Embeds and commits what is waiting. A document that the model cannot embed is refused by itself; the rest goes on.
   Status flush() {
@@ -114,6 +126,7 @@ class IndexRun final : public DocumentSink {
     return {};
   }
 
+  [[nodiscard]] const std::optional<Error>& first_problem() const { return first_problem_; }
   [[nodiscard]] static Error cancelled() {
     return {ErrorCode::kCancelled, "stopped; what was finished is stored, and running it again goes on from there"};
   }
@@ -199,6 +212,7 @@ class IndexRun final : public DocumentSink {
       case AddOutcome::kRefused:
         ++summary.refused;
         if (result.error) add_problem(result.error->message);
+        if (result.error && !first_problem_) first_problem_ = result.error;
         break;
     }
   }
@@ -217,6 +231,7 @@ class IndexRun final : public DocumentSink {
   const Encoder& encoder_;
   Progress& progress_;
   std::stop_token stop_;
+  std::optional<Error> first_problem_;
   std::vector<NewDocument> waiting_;
   std::vector<std::string> texts_;  ///< of the waiting chunks, in order
   std::string current_path_;
@@ -263,6 +278,7 @@ Result<IndexSummary> index_paths(std::span<const std::string> paths, const Index
   if (!read) return read.error();
   if (!flushed) return flushed.error();
   if (stop.stop_requested()) return IndexRun::cancelled();
+  if (options.strict && run.first_problem()) return *run.first_problem();
   run.summary.reading = *read;
   return run.summary;
 }

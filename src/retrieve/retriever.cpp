@@ -58,6 +58,8 @@ struct Retriever::State {
     auto made = DenseIndex::create(*std::move(snapshot), *pool);
     if (!made) return made.error();
     std::shared_ptr<const DenseIndex> shared = *std::move(made);
+    // A tenant without vectors is not remembered: names that nobody has must not fill the memory.
+    if (shared->snapshot().blocks().empty()) return shared;
     indexes.insert_or_assign(std::string(tenant), shared);
     return shared;
   }

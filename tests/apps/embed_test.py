@@ -51,7 +51,7 @@ class Embedding(CliTest):
         self.assertIn("none.txt", self.embed("none.txt", code=2).err)
         done = self.run_program("embed", "--encoder", self.docs, given=b"x", code=2)
         self.assertIn(str(self.docs), done.err)
-        self.assertIn("models pull", self.run_program("embed", given=b"x", code=2).err)
+        self.assertIn("models pull", self.run_program("embed", given=b"x", code=3).err)
 
 
 class RealModel(CliTest):

@@ -21,7 +21,7 @@ class Verify : public ::testing::Test {
 
 TEST_F(Verify, StatesFollowWhatIsThere) {
   EXPECT_EQ(info().state, ModelState::kAbsent);
-  EXPECT_EQ(models_.path_of("m").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(models_.path_of("m").error().code, ErrorCode::kUnavailable);
   EXPECT_NE(models_.path_of("m").error().message.find("casemate models pull m"), std::string::npos);
   put("a.part", "al");
   EXPECT_EQ(info().state, ModelState::kPartial);

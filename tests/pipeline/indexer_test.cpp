@@ -60,6 +60,25 @@ TEST_F(IndexerTest, BrokenRecordsAreProblemsWithTheirLines) {
   }
 }
 
+TEST_F(IndexerTest, HiddenTextAddedToTheSameVisibleTextReplacesTheDocument) {
+  write("a.txt", "The ferry leaves at six.");
+  ASSERT_TRUE(index("a.txt").ok());
+  write("a.txt", "The ferry\xE2\x80\x8B leaves at six.");
+  const auto summary = index("a.txt");
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->replaced, 1U);
+  EXPECT_NE(store_->document("default", "a.txt")->findings_json.find("invisible_characters"), std::string::npos);
+}
+
+TEST_F(IndexerTest, StrictStopsAtTheFirstProblem) {
+  write("corpus.jsonl", "not json\n{\"_id\":\"1\",\"text\":\"ferry\"}\n");
+  IndexOptions options;
+  options.strict = true;
+  const auto refused = index("corpus.jsonl", options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("corpus.jsonl:1"), std::string::npos) << refused.error().message;
+}
+
 TEST_F(IndexerTest, WhatWasKeptOutIsCountedAndTruncationIsReported) {
   std::string longer;
   for (int i = 0; i < 400; ++i) longer += "word ";

@@ -38,6 +38,11 @@ std::string text_of(const Json& entry, const char* field) {
   return it != entry.end() && it->is_string() ? UntrustedText(it->get<std::string>()).for_log() : "";
 }
 
+std::uint64_t number_of(const Json& entry, const char* field) {
+  const auto it = entry.find(field);
+  return it != entry.end() && it->is_number_unsigned() ? it->get<std::uint64_t>() : 0;
+}
+
 void print_document(const StoredDocument& document, bool findings) {
   const Json found = parse_or_null(document.findings_json);
   std::cout << UntrustedText(document.id).for_log() << "  " << document.format << "  " << document.chunk_count
@@ -46,7 +51,8 @@ void print_document(const StoredDocument& document, bool findings) {
   std::cout << '\n';
   if (!findings || !found.is_array()) return;
   for (const Json& each : found) {
-    std::cout << "  " << text_of(each, "kind") << " at " << each.value("begin", 0) << "-" << each.value("end", 0)
+    if (!each.is_object()) continue;
+    std::cout << "  " << text_of(each, "kind") << " at " << number_of(each, "begin") << "-" << number_of(each, "end")
               << ": " << text_of(each, "note") << " \"" << text_of(each, "excerpt") << "\"\n";
   }
 }

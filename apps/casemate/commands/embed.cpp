@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -42,6 +43,7 @@ class EmbedRun {
       if (waiting_.size() >= kBatch && !flush()) return code_;
     }
     if (!flush()) return code_;
+    if (input.bad()) return context_.fail({ErrorCode::kIo, choice_.input + ": cannot be read to its end"});
     return code_;
   }
 
@@ -63,27 +65,41 @@ class EmbedRun {
     return true;
   }
 
+  /// Prints the waiting texts. Where the model fails, they are tried one by one, and those it cannot embed are named.
   bool flush() {
+    if (waiting_.empty()) return true;
     std::vector<std::string_view> views;
     for (const InputText& each : waiting_) views.emplace_back(each.text);
     const auto encoded = encoder_.encode(views, settings_);
-    if (!encoded) {
+    if (encoded) {
+      for (std::size_t i = 0; i < waiting_.size(); ++i)
+        print(waiting_[i], encoded->inputs[i], encoded->embeddings.row(i));
+    } else if (encoded.error().code != ErrorCode::kModel) {
       code_ = context_.fail(encoded.error());
       return false;
-    }
-    for (std::size_t i = 0; i < waiting_.size(); ++i) {
-      const auto row = encoded->embeddings.row(i);
-      Json out = {{"id", waiting_[i].id},
-                  {"input_ids", encoded->inputs[i].input_ids},
-                  {"embedding", std::vector<float>(row.begin(), row.end())}};
-      if (encoded->inputs[i].truncated()) {
-        out["truncated"] = true;
-        out["full_length"] = encoded->inputs[i].full_length;
+    } else {
+      for (std::size_t i = 0; i < waiting_.size(); ++i) {
+        const auto alone = encoder_.encode(std::span(views).subspan(i, 1), settings_);
+        if (alone) {
+          print(waiting_[i], alone->inputs[0], alone->embeddings.row(0));
+        } else {
+          code_ = context_.fail(alone.error().in("id " + UntrustedText(waiting_[i].id.dump()).for_log()));
+          if (choice_.strict) return false;
+        }
       }
-      std::cout << out.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
     }
     waiting_.clear();
     return true;
+  }
+
+  static void print(const InputText& text, const EncodedInput& input, std::span<const float> row) {
+    Json out = {
+        {"id", text.id}, {"input_ids", input.input_ids}, {"embedding", std::vector<float>(row.begin(), row.end())}};
+    if (input.truncated()) {
+      out["truncated"] = true;
+      out["full_length"] = input.full_length;
+    }
+    std::cout << out.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
   }
 
   Context& context_;
@@ -103,6 +119,10 @@ int run(Context& context, const EmbedChoice& choice) {
   if (choice.special_tokens == "hugging-face") settings.special_tokens = SpecialTokens::kHuggingFace;
   std::ifstream file;
   if (choice.input != "-") {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(choice.input, ignored)) {
+      return context.fail({ErrorCode::kInvalidInput, choice.input + ": is a folder; embed reads one file"});
+    }
     file.open(choice.input, std::ios::binary);
     if (!file) return context.fail({ErrorCode::kNotFound, choice.input + ": cannot be opened"});
   }

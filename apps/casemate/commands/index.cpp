@@ -38,7 +38,7 @@ Result<std::unique_ptr<Store>> open_or_create(Context& context, const IndexChoic
   options.load_vectors = false;
   auto made = Store::create(choice.store, *identity, options);
   if (!made) return made.error();
-  if (choice.encoder.encoder.find('/') != std::string::npos) {
+  if (looks_like_path(choice.encoder.encoder)) {
     std::error_code ignored;
     const std::string path = std::filesystem::absolute(choice.encoder.encoder, ignored).string();
     if (Status set = (*made)->set_setting("", kEncoderPathSetting, path); !set) return set.error();
@@ -119,6 +119,7 @@ std::function<int()> set_up_index(CLI::App& app, Context& context) {
   app.add_option("--chunk-overlap", options.chunking.overlap_tokens, "tokens a chunk may share with the one before")
       ->capture_default_str();
   app.add_flag("--one-passage", options.chunking.one_passage, "do not cut documents");
+  app.add_flag("--strict", options.strict, "stop at the first problem instead of listing it and going on");
   app.add_flag("--generate-ids", options.reading.generate_ids, "JSONL records without an id get one");
   app.add_flag("--hidden-files", options.reading.include_hidden_files, "read files whose names begin with a dot");
   app.add_option("--text-column", options.reading.csv.text_column, "CSV column with the text");

@@ -106,7 +106,8 @@ class ModelStore {
   [[nodiscard]] Result<std::vector<StoredModel>> list() const;
   /// Error: InvalidArgument for a name that can be none; NotFound with the nearest name.
   [[nodiscard]] Result<StoredModel> find(std::string_view name) const;
-  /// What to load. Error: as `find`; NotFound or Corrupt where the model is not whole, with the command that mends it.
+  /// What to load. Error: as `find`; Unavailable or Corrupt where the model is not whole, with the command that mends
+  /// it.
   [[nodiscard]] Result<std::string> path_of(std::string_view name) const;
 
   /// Fetches what is missing or does not have its hash. Reports bytes to `progress`; a source that fails is a note, and

@@ -23,6 +23,7 @@ struct IndexOptions {
   std::set<std::string> labels;  ///< put on every document of this run
   ReadOptions reading;
   ChunkerOptions chunking;  ///< data-set passages stay one chunk whatever `one_passage` says
+  bool strict = false;      ///< the first problem ends the run (what was finished stays stored) instead of being listed
   int batch_chunks = 256;   ///< chunks embedded and committed together: a kill loses at most this; in [1, 65536]
 };
 

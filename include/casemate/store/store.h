@@ -152,9 +152,10 @@ class Store {
   [[nodiscard]] Result<StoredDocument> document(std::string_view tenant, std::string_view id) const;
   /// At most `limit` documents in order of id, beginning after `after_id` ("": from the start).
   [[nodiscard]] Result<std::vector<StoredDocument>> documents(std::string_view tenant, std::string_view after_id,
-                                                        int limit) const;
+                                                              int limit) const;
   /// One result an id, in order: NotFound for deleted ids and those of other tenants, Corrupt for damaged text.
-  [[nodiscard]] Result<std::vector<Result<StoredChunk>>> chunks(std::string_view tenant, std::span<const ChunkId> ids) const;
+  [[nodiscard]] Result<std::vector<Result<StoredChunk>>> chunks(std::string_view tenant,
+                                                                std::span<const ChunkId> ids) const;
   [[nodiscard]] Result<std::vector<std::string>> tenants() const;  ///< in order of name
   [[nodiscard]] Result<std::optional<std::string>> setting(std::string_view tenant, std::string_view key) const;
   /// The value, or nothing where it was never written, was dropped or is damaged.
