@@ -31,6 +31,12 @@ Result<QueryOptions> query_options(const QueryChoice& choice) {
   return options;
 }
 
+Result<std::unique_ptr<Encoder>> encoder_for(Context& context, const Store& store, const QueryChoice& choice,
+                                             RetrievalMode mode) {
+  if (mode == RetrievalMode::kBm25) return std::unique_ptr<Encoder>();
+  return context.load_encoder_of(store, choice.encoder);
+}
+
 std::string place_text(const Hit& hit) {
   std::string place = UntrustedText(hit.document).for_log();
   if (hit.page > 0) place += ", page " + std::to_string(hit.page);

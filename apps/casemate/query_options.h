@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "casemate/pipeline/pipeline.h"
+#include "context.h"
 
 namespace casemate::cli {
 
@@ -26,6 +27,10 @@ struct QueryChoice {
 void add_query_options(CLI::App& app, QueryChoice& choice, const char* text_name);
 /// Error: InvalidOption.
 [[nodiscard]] Result<QueryOptions> query_options(const QueryChoice& choice);
+
+/// The store's encoder, or null where the words alone are searched and none is needed.
+[[nodiscard]] Result<std::unique_ptr<Encoder>> encoder_for(Context& context, const Store& store,
+                                                           const QueryChoice& choice, RetrievalMode mode);
 
 /// "debian-faq/basics.html, bytes 120-980" for people.
 [[nodiscard]] std::string place_text(const Hit& hit);

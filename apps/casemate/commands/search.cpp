@@ -41,13 +41,9 @@ int run(Context& context, const QueryChoice& choice, bool explain) {
   if (!options) return context.fail(options.error());
   const auto store = context.open_store(choice.store, true);
   if (!store) return context.fail(store.error());
-  std::unique_ptr<Encoder> encoder;
-  if (options->mode.value_or(policy->retrieval.mode) != RetrievalMode::kBm25) {
-    auto loaded = context.load_encoder_of(**store, choice.encoder);
-    if (!loaded) return context.fail(loaded.error());
-    encoder = *std::move(loaded);
-  }
-  const auto pipeline = Pipeline::create(**store, encoder.get(), nullptr, *policy, context.pool());
+  const auto encoder = encoder_for(context, **store, choice, options->mode.value_or(policy->retrieval.mode));
+  if (!encoder) return context.fail(encoder.error());
+  const auto pipeline = Pipeline::create(**store, encoder->get(), nullptr, *policy, context.pool());
   if (!pipeline) return context.fail(pipeline.error());
   const auto result = (*pipeline)->search(UntrustedText(choice.text), *options);
   if (!result) return context.fail(result.error());
