@@ -31,10 +31,10 @@ Result<QueryOptions> query_options(const QueryChoice& choice) {
   return options;
 }
 
-Result<std::unique_ptr<Encoder>> encoder_for(Context& context, const Store& store, const QueryChoice& choice,
+Result<std::unique_ptr<Encoder>> encoder_for(Context& context, const Store& store, const std::string& encoder,
                                              RetrievalMode mode) {
   if (mode == RetrievalMode::kBm25) return std::unique_ptr<Encoder>();
-  return context.load_encoder_of(store, choice.encoder);
+  return context.load_encoder_of(store, encoder);
 }
 
 std::string place_text(const Hit& hit) {

@@ -30,7 +30,7 @@ void add_query_options(CLI::App& app, QueryChoice& choice, const char* text_name
 
 /// The store's encoder, or null where the words alone are searched and none is needed.
 [[nodiscard]] Result<std::unique_ptr<Encoder>> encoder_for(Context& context, const Store& store,
-                                                           const QueryChoice& choice, RetrievalMode mode);
+                                                           const std::string& encoder, RetrievalMode mode);
 
 /// "debian-faq/basics.html, bytes 120-980" for people.
 [[nodiscard]] std::string place_text(const Hit& hit);

@@ -11,24 +11,10 @@
 #include <cstring>
 #include <utility>
 
+#include "core/descriptor.h"
+
 namespace casemate {
 namespace {
-
-/// Owns a POSIX file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 class PosixWritableFile final : public WritableFile {
  public:

@@ -97,9 +97,6 @@ Linear::Linear(Linear&&) noexcept = default;
 Linear& Linear::operator=(Linear&&) noexcept = default;
 Linear::~Linear() = default;
 
-std::size_t Linear::in() const noexcept { return state_->in; }
-std::size_t Linear::out() const noexcept { return state_->out; }
-
 Result<Linear> Linear::create(std::span<const float> weights, std::span<const float> bias, std::size_t in,
                               std::size_t out, Epilogue epilogue) {
   if (weights.size() != in * out || bias.size() != out)

@@ -51,9 +51,6 @@ class Linear {
   /// are computed too and mean nothing. Error: Model.
   [[nodiscard]] Status run(const float* x, float* y, std::size_t rows, Scratch& scratch) const;
 
-  [[nodiscard]] std::size_t in() const noexcept;
-  [[nodiscard]] std::size_t out() const noexcept;
-
  private:
   struct State;
   explicit Linear(std::unique_ptr<State> state);

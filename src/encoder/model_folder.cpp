@@ -93,7 +93,6 @@ Result<SentenceSettings> read_sentence_settings(const std::string& folder) {
   SentenceSettings settings;
   auto modules = read_json_if_there(join_path(folder, "modules.json"));
   if (!modules) return modules.error();
-  std::string pooling_folder = "1_Pooling";
   if (*modules && (*modules)->is_array()) {
     bool normalize = false;
     for (const json& module : **modules) {
@@ -103,7 +102,7 @@ Result<SentenceSettings> read_sentence_settings(const std::string& folder) {
     }
     settings.normalize = normalize;
   }
-  auto pooling = read_json_if_there(join_path(join_path(folder, pooling_folder), "config.json"));
+  auto pooling = read_json_if_there(join_path(folder, "1_Pooling/config.json"));
   if (!pooling) return pooling.error();
   if (*pooling && (*pooling)->is_object()) {
     const bool cls = flag(**pooling, "pooling_mode_cls_token");

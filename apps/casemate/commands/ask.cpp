@@ -38,7 +38,8 @@ int run(Context& context, const AskChoice& choice) {
   if (!options) return context.fail(options.error());
   const auto store = context.open_store(choice.query.store, true);
   if (!store) return context.fail(store.error());
-  const auto encoder = encoder_for(context, **store, choice.query, options->mode.value_or(policy->retrieval.mode));
+  const auto encoder =
+      encoder_for(context, **store, choice.query.encoder, options->mode.value_or(policy->retrieval.mode));
   if (!encoder) return context.fail(encoder.error());
   const auto model = load_language_model(context, choice.model);
   if (!model) return context.fail(model.error());

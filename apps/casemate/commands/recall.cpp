@@ -6,6 +6,7 @@
 #include "casemate/formats/squad.h"
 #include "casemate/pipeline/policy.h"
 #include "command.h"
+#include "query_options.h"
 
 namespace casemate::cli {
 namespace {
@@ -94,7 +95,7 @@ int run(Context& context, const RecallChoice& choice) {
     return context.fail({ErrorCode::kInvalidInput, choice.questions + ": holds no question"});
   const auto store = context.open_store(choice.store, true);
   if (!store) return context.fail(store.error());
-  const auto encoder = context.load_encoder_of(**store, choice.encoder);
+  const auto encoder = encoder_for(context, **store, choice.encoder, *mode);
   if (!encoder) return context.fail(encoder.error());
   RetrieverOptions options;
   options.mode = *mode;

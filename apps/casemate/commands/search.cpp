@@ -41,7 +41,7 @@ int run(Context& context, const QueryChoice& choice, bool explain) {
   if (!options) return context.fail(options.error());
   const auto store = context.open_store(choice.store, true);
   if (!store) return context.fail(store.error());
-  const auto encoder = encoder_for(context, **store, choice, options->mode.value_or(policy->retrieval.mode));
+  const auto encoder = encoder_for(context, **store, choice.encoder, options->mode.value_or(policy->retrieval.mode));
   if (!encoder) return context.fail(encoder.error());
   const auto pipeline = Pipeline::create(**store, encoder->get(), nullptr, *policy, context.pool());
   if (!pipeline) return context.fail(pipeline.error());
