@@ -16,6 +16,17 @@ Json verdict_json(const Verdict& verdict) {
               {"reason", to_valid_utf8(verdict.reason)}};
   if (verdict.score) out["score"] = *verdict.score;
   if (verdict.threshold) out["threshold"] = *verdict.threshold;
+  if (verdict.copy_of) out["copy_of"] = *verdict.copy_of;
+  if (!verdict.measures.empty()) {
+    Json measures = Json::object();
+    for (const auto& [name, value] : verdict.measures) measures[name] = value;
+    out["measures"] = std::move(measures);
+  }
+  if (!verdict.masked.empty()) {
+    Json masked = Json::array();
+    for (const CharacterSpan& span : verdict.masked) masked.push_back({{"begin", span.begin}, {"end", span.end}});
+    out["masked"] = std::move(masked);
+  }
   return out;
 }
 
@@ -35,20 +46,6 @@ Json stage_json(const StageEvidence& stage) {
 }
 
 }  // namespace
-
-std::string_view decision_name(Decision decision) noexcept {
-  switch (decision) {
-    case Decision::kKept:
-      return "kept";
-    case Decision::kDropped:
-      return "dropped";
-    case Decision::kMoved:
-      return "moved";
-    case Decision::kMasked:
-      return "masked";
-  }
-  return "kept";
-}
 
 std::string to_json(const Evidence& evidence) {
   Json stages = Json::array();
