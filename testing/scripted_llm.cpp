@@ -225,6 +225,15 @@ Result<Generation> ScriptedLlm::generate(const Prompt& prompt, const GenerateOpt
 
 Result<Generation> ScriptedLlm::generate_tokens(std::span<const TokenId> prompt, const GenerateOptions& options,
                                                 std::stop_token stop, const OnText& on_text) {
+  auto made = continue_tokens(prompt, options, std::move(stop), on_text);
+  if (!made) return made;
+  see(text_of(prompt));
+  count(prompt.size() + made->ids.size(), 0, 1);
+  return made;
+}
+
+Result<Generation> ScriptedLlm::continue_tokens(std::span<const TokenId> prompt, const GenerateOptions& options,
+                                                std::stop_token stop, const OnText& on_text) const {
   if (auto status = validate(options); !status) return status.error();
   if (auto status = check(prompt); !status) return status.error();
   std::vector<std::string> allowed;
@@ -233,7 +242,6 @@ Result<Generation> ScriptedLlm::generate_tokens(std::span<const TokenId> prompt,
     if (!read) return read.error();
     allowed = std::move(*read);
   }
-  see(text_of(prompt));
   Generation out;
   out.prompt_tokens = prompt.size();
   out.finish = FinishReason::kLength;
@@ -271,7 +279,6 @@ Result<Generation> ScriptedLlm::generate_tokens(std::span<const TokenId> prompt,
   stream.finish();
   out.text = UntrustedText(stream.text());
   out.generated_tokens = out.ids.size();
-  count(tokens.size(), 0, 1);
   return out;
 }
 
@@ -384,10 +391,10 @@ class ScriptedBatch final : public LlmBatch {
     options.stop.assign(stop_strings.begin(), stop_strings.end());
     std::vector<Generation> out;
     for (std::vector<TokenId>& tokens : tokens_) {
-      auto generation = model_.generate_tokens(tokens, options, stop, {});
+      auto generation = model_.continue_tokens(tokens, options, stop, {});
       if (!generation) return generation.error();
       tokens.insert(tokens.end(), generation->ids.begin(), generation->ids.end());
-      usage_.decoded_tokens += generation->ids.size();
+      count(generation->ids.size(), 0);
       out.push_back(std::move(*generation));
     }
     return out;

@@ -87,6 +87,9 @@ class ScriptedLlm final : public LanguageModel {
   [[nodiscard]] Status check(std::span<const TokenId> tokens) const;
   [[nodiscard]] Result<std::vector<float>> log_probabilities(std::span<const TokenId> tokens) const;
   [[nodiscard]] std::vector<double> scripted(std::span<const TokenId> tokens, std::string_view text) const;
+  /// `generate_tokens` without counting.
+  [[nodiscard]] Result<Generation> continue_tokens(std::span<const TokenId> prompt, const GenerateOptions& options,
+                                                   std::stop_token stop, const OnText& on_text) const;
   [[nodiscard]] Status allow(Feature feature) const;
   void count(std::size_t decoded, std::size_t reused, std::size_t calls);
   void see(std::string prompt);

@@ -31,34 +31,45 @@ std::vector<float> mean_of(std::span<const PassageCandidate> pool, const Members
   return mean;
 }
 
-/// Two clusters by spherical k-means, from the two candidates that lie farthest apart (the first such pair).
-std::array<Members, 2> two_means(std::span<const PassageCandidate> pool, const std::vector<double>& cosines) {
-  const std::size_t n = pool.size();
-  std::size_t first = 0;
-  std::size_t second = 1;
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = i + 1; j < n; ++j) {
-      if (cosines[i * n + j] < cosines[first * n + second]) {
-        first = i;
-        second = j;
-      }
-    }
-  }
-  std::array<std::vector<float>, 2> centres = {pool[first].embedding, pool[second].embedding};
+struct Clustering {
   std::array<Members, 2> clusters;
+  double cohesion = -1e300;  ///< sum of each member's cosine to its centre
+};
+
+Clustering two_means_from(std::span<const PassageCandidate> pool, std::size_t first, std::size_t second) {
+  std::array<std::vector<float>, 2> centres = {pool[first].embedding, pool[second].embedding};
+  Clustering out;
   for (int round = 0; round < kMaxRounds; ++round) {
     std::array<Members, 2> next;
-    for (std::size_t i = 0; i < n; ++i) {
-      const bool to_second = cosine(pool[i].embedding, centres[1]) > cosine(pool[i].embedding, centres[0]);
-      next[to_second ? 1 : 0].push_back(i);
+    double cohesion = 0;
+    for (std::size_t i = 0; i < pool.size(); ++i) {
+      const double to_first = cosine(pool[i].embedding, centres[0]);
+      const double to_second = cosine(pool[i].embedding, centres[1]);
+      next[to_second > to_first ? 1 : 0].push_back(i);
+      cohesion += std::max(to_first, to_second);
     }
-    if (next == clusters) break;
-    clusters = next;
+    out.cohesion = cohesion;
+    if (next == out.clusters) break;
+    out.clusters = std::move(next);
     for (std::size_t c = 0; c < 2; ++c) {
-      if (!clusters[c].empty()) centres[c] = mean_of(pool, clusters[c]);
+      if (!out.clusters[c].empty()) centres[c] = mean_of(pool, out.clusters[c]);
     }
   }
-  return clusters;
+  return out;
+}
+
+/// Spherical k-means with two clusters. It starts once from each candidate and the one farthest from it; the best
+/// clustering wins, the first of several.
+std::array<Members, 2> two_means(std::span<const PassageCandidate> pool, const std::vector<double>& cosines) {
+  const std::size_t n = pool.size();
+  Clustering best;
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto row = cosines.begin() + static_cast<std::ptrdiff_t>(i * n);
+    const auto farthest = std::min_element(row, row + static_cast<std::ptrdiff_t>(n)) - row;
+    Clustering found = two_means_from(pool, i, static_cast<std::size_t>(farthest));
+    if (found.cohesion > best.cohesion + 1e-9) best = std::move(found);
+  }
+  return best.clusters;
 }
 
 /// Mean over pairs; -1 where there is no pair.
@@ -90,7 +101,7 @@ std::vector<double> shared_wording(std::span<const PassageCandidate> pool, const
 }  // namespace
 
 Result<std::unique_ptr<Cluster>> Cluster::create(const ClusterOptions& options) {
-  if (Status good = check_range("cluster.pool_size", options.pool_size, 1, 1000); !good) return good.error();
+  if (Status good = check_range("cluster.pool_size", options.pool_size, 1, 200); !good) return good.error();
   if (Status good = check_range("cluster.min_cosine", options.min_cosine, -1, 1); !good) return good.error();
   if (Status good = check_range("cluster.min_rouge_l", options.min_rouge_l, 0, 1); !good) return good.error();
   return std::unique_ptr<Cluster>(new Cluster(options));  // private constructor; owned at once

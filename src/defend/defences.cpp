@@ -4,6 +4,7 @@
 
 #include "casemate/core/nearest_name.h"
 #include "casemate/defend/cluster.h"
+#include "casemate/defend/consistency.h"
 #include "casemate/defend/rerank.h"
 #include "casemate/defend/suppression.h"
 
@@ -46,7 +47,7 @@ Defence make_suppression(const YamlValue& map, const DefenceServices& /*services
 Defence make_cluster(const YamlValue& map, const DefenceServices& /*services*/) {
   ClusterOptions out;
   YamlOptions options(map);
-  options.read("pool_size", out.pool_size, 1, 1000)
+  options.read("pool_size", out.pool_size, 1, 200)
       .read("min_cosine", out.min_cosine, -1.0, 1.0)
       .read("min_rouge_l", out.min_rouge_l, 0.0, 1.0);
   if (Status read = options.finish(); !read) return read.error();
@@ -65,9 +66,22 @@ Defence make_rerank(const YamlValue& map, const DefenceServices& services) {
   return upcast(Rerank::create(out, services));
 }
 
+Defence make_consistency(const YamlValue& map, const DefenceServices& services) {
+  ConsistencyOptions out;
+  YamlOptions options(map);
+  options.read("pool_size", out.pool_size, 1, 100)
+      .read("min_f1", out.min_f1, 0.0, 1.0)
+      .read("min_agreeing", out.min_agreeing, 2, 100)
+      .read("max_new_tokens", out.max_new_tokens, 1, 200);
+  if (Status read = options.finish(); !read) return read.error();
+  return upcast(Consistency::create(out, services));
+}
+
 constexpr std::array kDefences = {
     DefenceEntry{"cluster", "drops passages that resemble each other more than real ones do (TrustRAG)", false, false,
                  make_cluster, nullptr},
+    DefenceEntry{"consistency", "keeps passages whose answers to the query agree", false, true, make_consistency,
+                 nullptr},
     DefenceEntry{"rerank", "ranks the pool anew by a cross-encoder or a language model", false, false, make_rerank,
                  nullptr},
     DefenceEntry{"suppression", "drops near copies of better-ranked passages, as published", false, false,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/lower_words.h"
+
 namespace casemate {
 
 std::size_t longest_common_subsequence(std::span<const std::string> a, std::span<const std::string> b) {
@@ -21,8 +23,7 @@ std::size_t longest_common_subsequence(std::span<const std::string> a, std::span
 std::vector<std::string> rouge_words(std::string_view text) {
   std::vector<std::string> words;
   std::string word;
-  for (const char raw : text) {
-    const char c = raw >= 'A' && raw <= 'Z' ? static_cast<char>(raw - 'A' + 'a') : raw;
+  for (const char c : lower_case(text)) {
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
       word.push_back(c);
     } else if (!word.empty()) {

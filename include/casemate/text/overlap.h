@@ -13,7 +13,7 @@ namespace casemate {
 /// Length of the longest common subsequence. O(|a| * |b|) time, O(min) memory.
 [[nodiscard]] std::size_t longest_common_subsequence(std::span<const std::string> a, std::span<const std::string> b);
 
-/// Words as ROUGE counts them: runs of a-z and 0-9 after ASCII lower-casing; everything else separates (Lin 2004, as
+/// Words as ROUGE counts them: runs of a-z and 0-9 after Unicode lower-casing; everything else separates (Lin 2004, as
 /// the rouge_score package has it), without stemming.
 [[nodiscard]] std::vector<std::string> rouge_words(std::string_view text);
 
