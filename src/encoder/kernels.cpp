@@ -4,8 +4,9 @@
 #define HWY_TARGET_INCLUDE "encoder/kernels.cpp"  // Highway compiles this file once for each instruction set
 #include <hwy/foreach_target.h>
 // After foreach_target.h, as Highway asks.
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
+
+#include "encoder/attention_tiles-inl.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,41 +16,14 @@ HWY_BEFORE_NAMESPACE();
 namespace casemate::kernels {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
-
-float Sum(V v) { return hn::GetLane(hn::SumOfLanes(D(), v)); }
-float Max(V v) { return hn::GetLane(hn::MaxOfLanes(D(), v)); }
-
-float RowSum(const float* x, std::size_t width) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  V sum = hn::Zero(d);
-  std::size_t i = 0;
-  for (; i + lanes <= width; i += lanes) sum = hn::Add(sum, hn::LoadU(d, x + i));
-  float total = Sum(sum);
-  for (; i < width; ++i) total += x[i];
-  return total;
-}
-
 void LayerNormRow(float* x, std::size_t width, const float* gamma, const float* beta, float epsilon) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
-  const auto n = static_cast<float>(width);
-  const float mean = RowSum(x, width) / n;
+  const auto [mean, scale] = RowMoments(x, width, epsilon);
   const V mean_v = hn::Set(d, mean);
-  V squares_v = hn::Zero(d);
+  const V scale_v = hn::Set(d, scale);
   std::size_t i = 0;
   for (; i + lanes <= width; i += lanes) {
-    const V centred = hn::Sub(hn::LoadU(d, x + i), mean_v);
-    squares_v = hn::MulAdd(centred, centred, squares_v);
-  }
-  float squares = Sum(squares_v);
-  for (; i < width; ++i) squares += (x[i] - mean) * (x[i] - mean);
-  const float scale = 1.0F / std::sqrt(squares / n + epsilon);
-  const V scale_v = hn::Set(d, scale);
-  for (i = 0; i + lanes <= width; i += lanes) {
     const V normal = hn::Mul(hn::Sub(hn::LoadU(d, x + i), mean_v), scale_v);
     hn::StoreU(hn::MulAdd(normal, hn::LoadU(d, gamma + i), hn::LoadU(d, beta + i)), d, x + i);
   }
@@ -86,76 +60,6 @@ void MeanRows(const float* x, std::size_t rows, std::size_t width, float* out) {
     float sum = 0;
     for (std::size_t row = 0; row < rows; ++row) sum += x[row * width + i];
     out[i] = sum * scale;
-  }
-}
-
-constexpr std::size_t kQueryBlock = HWY_TARGET <= HWY_AVX3 ? 8 : 4;
-
-/// scores[r][j] = scale * q_r . k_j for kQueryBlock queries and kVectors vectors of keys; keys_t is [head_width,
-/// stride].
-template <std::size_t kVectors>
-HWY_INLINE void ScoreTile(const float* const* queries, std::size_t head_width, const float* keys_t, std::size_t stride,
-                          float scale, float* scores) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  V sum[kQueryBlock][kVectors];
-  for (auto& row : sum) {
-    for (V& v : row) v = hn::Zero(d);
-  }
-  for (std::size_t i = 0; i < head_width; ++i) {
-    V key[kVectors];
-    for (std::size_t v = 0; v < kVectors; ++v) key[v] = hn::LoadU(d, keys_t + i * stride + v * lanes);
-    for (std::size_t r = 0; r < kQueryBlock; ++r) {
-      const V q = hn::Set(d, queries[r][i]);
-      for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(q, key[v], sum[r][v]);
-    }
-  }
-  const V scale_v = hn::Set(d, scale);
-  for (std::size_t r = 0; r < kQueryBlock; ++r) {
-    for (std::size_t v = 0; v < kVectors; ++v)
-      hn::StoreU(hn::Mul(sum[r][v], scale_v), d, scores + r * stride + v * lanes);
-  }
-}
-
-/// Turns a row of `length` scores into exponentials (padding up to `stride` becomes 0) and returns 1 / their sum.
-HWY_INLINE float SoftmaxRow(float* row, std::size_t length, std::size_t stride) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t i = length; i < stride; ++i) row[i] = -1e30F;
-  V highest = hn::LoadU(d, row);
-  for (std::size_t i = lanes; i < stride; i += lanes) highest = hn::Max(highest, hn::LoadU(d, row + i));
-  const V top = hn::Set(d, Max(highest));
-  V sum = hn::Zero(d);
-  for (std::size_t i = 0; i < stride; i += lanes) {
-    const V e = hn::Exp(d, hn::Sub(hn::LoadU(d, row + i), top));
-    sum = hn::Add(sum, e);
-    hn::StoreU(e, d, row + i);
-  }
-  return 1.0F / Sum(sum);
-}
-
-/// out[r] = factor[r] * sum_j weights[r][j] * values[j], for kVectors vectors of the head's width.
-template <std::size_t kVectors>
-HWY_INLINE void MixTile(const float* weights, std::size_t stride, std::size_t length, const float* values,
-                        std::size_t value_stride, const float* factor, float* out) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  V sum[kQueryBlock][kVectors];
-  for (auto& row : sum) {
-    for (V& v : row) v = hn::Zero(d);
-  }
-  for (std::size_t j = 0; j < length; ++j) {
-    V value[kVectors];
-    for (std::size_t v = 0; v < kVectors; ++v) value[v] = hn::LoadU(d, values + j * value_stride + v * lanes);
-    for (std::size_t r = 0; r < kQueryBlock; ++r) {
-      const V w = hn::Set(d, weights[r * stride + j]);
-      for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(w, value[v], sum[r][v]);
-    }
-  }
-  for (std::size_t r = 0; r < kQueryBlock; ++r) {
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      hn::StoreU(hn::Mul(sum[r][v], hn::Set(d, factor[r])), d, out + r * value_stride + v * lanes);
-    }
   }
 }
 

@@ -125,6 +125,33 @@ Result<Linear> Linear::create(std::span<const float> weights, std::span<const fl
   }
 }
 
+Linear Linear::without_activation() const {
+  auto state = std::make_unique<State>();
+  state->in = state_->in;
+  state->out = state_->out;
+  state->weights = state_->weights;
+  state->bias = state_->bias;
+  return Linear(std::move(state));
+}
+
+Result<Linear> Linear::transposed(Epilogue epilogue) const {
+  const std::size_t in = state_->in;
+  const std::size_t out = state_->out;
+  try {
+    // weights is [in, out] in oneDNN's eyes, so that its plain row-major copy is [out, in] of the layer from out to in.
+    std::vector<float> plain(in * out);
+    const OneThread one_thread;
+    memory copy(
+        {{static_cast<memory::dim>(in), static_cast<memory::dim>(out)}, memory::data_type::f32, memory::format_tag::ab},
+        state_->engine, plain.data());
+    dnnl::reorder(state_->weights, copy).execute(state_->stream, state_->weights, copy);
+    state_->stream.wait();
+    return create(plain, std::vector<float>(in), out, in, epilogue);
+  } catch (const dnnl::error& error) {
+    return dnnl_error(error);
+  }
+}
+
 Status Linear::run(const float* x, float* y, std::size_t rows, Scratch& scratch) const {
   if (rows == 0) return {};
   try {

@@ -28,15 +28,20 @@ class Scratch {
 
 /// A dense layer y = x W^T + b on oneDNN's matmul, with the bias and activation fused.
 ///
-/// This class is the only place that knows oneDNN, whose C++ interface differs between 2.x and 3.x.
-/// Thread-safe; each call runs on the calling thread alone. A row of y depends on its row of x only, bit for bit,
-/// whatever the other rows and however many (tests/encoder/linear_test.cpp).
+/// This class and ActivationLayer are the only places that know oneDNN, whose C++ interface differs between 2.x
+/// and 3.x. Thread-safe; each call runs on the calling thread alone. A row of y depends on its row of x only, bit for
+/// bit, whatever the other rows and however many (tests/encoder/linear_test.cpp).
 class Linear {
  public:
   /// `weights` is row-major [out, in] (as checkpoints store them), `bias` has `out` values.
   /// Error: Model, with oneDNN's message.
   [[nodiscard]] static Result<Linear> create(std::span<const float> weights, std::span<const float> bias,
                                              std::size_t in, std::size_t out, Epilogue epilogue);
+  /// The same layer without its activation; the weights are shared.
+  [[nodiscard]] Linear without_activation() const;
+  /// The layer's gradient: from that of y [rows, out] to that of x [rows, in], which is dy W. Holds its own copy of the
+  /// weights. Error: Model.
+  [[nodiscard]] Result<Linear> transposed(Epilogue epilogue) const;
   Linear(Linear&&) noexcept;
   Linear& operator=(Linear&&) noexcept;
   ~Linear();

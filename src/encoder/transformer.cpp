@@ -6,7 +6,8 @@
 #include <optional>
 
 #include "encoder/kernels.h"
-#include "encoder/weights.h"
+#include "encoder/transformer_gradient.h"
+#include "encoder/transformer_parts.h"
 
 namespace casemate {
 namespace {
@@ -15,88 +16,23 @@ namespace {
 /// enough that a layer's working set stays in a core's second-level cache.
 constexpr std::size_t kMicroBatchTokens = 512;
 
-/// Rows that go through the feed-forward layers together; a multiple of Linear::kRowBlock.
-constexpr std::size_t kBlockRows = 128;
-
-/// A 64-byte aligned float buffer that only grows.
-class FloatBuffer {
- public:
-  float* reserve(std::size_t floats) {
-    if (floats + 16 > storage_.size()) storage_.assign(floats + 16, 0.0F);
-    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
-    return storage_.data() + (64 - address % 64) % 64 / sizeof(float);
-  }
-
- private:
-  std::vector<float> storage_;
-};
-
 struct Workspace {
   Scratch scratch;
   FloatBuffer states, qkv, context, inner, attention;
 };
-
-struct MicroBatch {
-  std::size_t first = 0;
-  std::size_t end = 0;
-  std::size_t tokens = 0;
-};
-
-std::vector<MicroBatch> make_micro_batches(std::span<const TransformerInput> inputs) {
-  std::vector<MicroBatch> batches;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::size_t length = inputs[i].ids.size();
-    if (batches.empty() || batches.back().tokens + length > kMicroBatchTokens) batches.push_back({i, i, 0});
-    batches.back().end = i + 1;
-    batches.back().tokens += length;
-  }
-  return batches;
-}
 
 }  // namespace
 
 struct Transformer::State {
   ModelConfig config;
   TransformerWeights weights;
-
-  [[nodiscard]] std::optional<Error> check(std::size_t index, const TransformerInput& input) const {
-    const auto bad = [index](const std::string& what) {
-      return Error{ErrorCode::kInvalidArgument, "input " + std::to_string(index) + ": " + what};
-    };
-    if (input.ids.empty()) return bad("no tokens");
-    if (input.ids.size() > static_cast<std::size_t>(config.max_positions)) {
-      return bad(std::to_string(input.ids.size()) + " tokens, the model takes " + std::to_string(config.max_positions));
-    }
-    if (!input.token_types.empty() && input.token_types.size() != input.ids.size())
-      return bad("token types and ids differ in number");
-    for (const TokenId id : input.ids) {
-      if (id < 0 || id >= config.vocabulary)
-        return bad("token id " + std::to_string(id) + " is outside the vocabulary");
-    }
-    for (const TokenId type : input.token_types) {
-      if (type < 0 || type >= std::max(config.token_types, 1))
-        return bad("token type " + std::to_string(type) + " is not known");
-    }
-    return std::nullopt;
-  }
+  // Made when first asked for: it holds a second copy of the layers' weights, which encoding alone does not need.
+  std::once_flag gradient_once;
+  std::optional<Result<std::unique_ptr<TransformerGradient>>> gradient;
 
   void normalize(float* rows, std::size_t count, const LayerNormWeights& norm) const {
     kernels::layer_norm(rows, count, static_cast<std::size_t>(config.hidden), norm.gamma.data(), norm.beta.data(),
                         config.layer_norm_epsilon);
-  }
-
-  void embed(const TransformerInput& input, float* states) const {
-    const auto hidden = static_cast<std::size_t>(config.hidden);
-    for (std::size_t t = 0; t < input.ids.size(); ++t) {
-      const float* word = weights.word_embeddings.data() + static_cast<std::size_t>(input.ids[t]) * hidden;
-      const float* position =
-          weights.position_embeddings.data() + (t + static_cast<std::size_t>(config.position_offset)) * hidden;
-      const std::size_t type = input.token_types.empty() ? 0 : static_cast<std::size_t>(input.token_types[t]);
-      const float* type_row =
-          weights.type_embeddings.empty() ? nullptr : weights.type_embeddings.data() + type * hidden;
-      kernels::add_rows(word, position, type_row, states + t * hidden, hidden);
-    }
-    normalize(states, input.ids.size(), weights.embedding_norm);
   }
 
   Status run_layer(const LayerWeights& layer, std::span<const TransformerInput> inputs, std::size_t tokens,
@@ -135,9 +71,10 @@ struct Transformer::State {
     float* states = work.states.reserve(rows * hidden);
     std::size_t at = 0;
     for (const TransformerInput& input : inputs) {
-      embed(input, states + at * hidden);
+      sum_embeddings(config, weights, input, states + at * hidden);
       at += input.ids.size();
     }
+    normalize(states, tokens, weights.embedding_norm);
     // Padding rows are computed too; zeros keep them free of slow subnormals and NaN.
     std::memset(states + tokens * hidden, 0, (rows - tokens) * hidden * sizeof(float));
     std::memset(work.context.reserve(rows * hidden) + tokens * hidden, 0, (rows - tokens) * hidden * sizeof(float));
@@ -166,29 +103,33 @@ Result<std::unique_ptr<Transformer>> Transformer::create(const ModelConfig& conf
 }
 
 const ModelConfig& Transformer::config() const noexcept { return state_->config; }
+std::span<const float> Transformer::word_embeddings() const noexcept { return state_->weights.word_embeddings; }
 
 Status Transformer::run(std::span<const TransformerInput> inputs, const ThreadPool& pool,
                         const StatesSink& sink) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (auto error = state_->check(i, inputs[i])) return *error;
+    if (auto error = check_input(state_->config, i, inputs[i])) return *error;
   }
-  const std::vector<MicroBatch> batches = make_micro_batches(inputs);
   std::vector<std::unique_ptr<Workspace>> workspaces(static_cast<std::size_t>(pool.threads()));
-  std::mutex mutex;
-  std::optional<Error> failure;
-  pool.parallel_for(batches.size(), [&](std::size_t index, int worker) {
-    const OneThread one_thread;
-    auto& work = workspaces[static_cast<std::size_t>(worker)];
+  const auto run_one = [&](const MicroBatch& batch, std::size_t worker) {
+    auto& work = workspaces[worker];
     if (work == nullptr) work = std::make_unique<Workspace>();
-    const MicroBatch& batch = batches[index];
-    const Status ran =
-        state_->run_batch(inputs.subspan(batch.first, batch.end - batch.first), batch.first, batch.tokens, *work, sink);
-    if (ran) return;
-    const std::lock_guard lock(mutex);
-    if (!failure) failure = ran.error();
-  });
-  if (failure) return *failure;
-  return {};
+    return state_->run_batch(inputs.subspan(batch.first, batch.end - batch.first), batch.first, batch.tokens, *work,
+                             sink);
+  };
+  return for_each_batch(make_micro_batches(inputs, kMicroBatchTokens), pool, run_one);
+}
+
+Status Transformer::run_gradient(std::span<const TransformerInput> inputs, const ThreadPool& pool,
+                                 const StatesGradient& states_gradient, const GradientSink& sink) const {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (auto error = check_input(state_->config, i, inputs[i])) return *error;
+  }
+  auto& made = state_->gradient;
+  std::call_once(state_->gradient_once,
+                 [&] { made.emplace(TransformerGradient::create(state_->config, state_->weights)); });
+  if (!*made) return made->error();
+  return (**made)->run(inputs, pool, states_gradient, sink);
 }
 
 }  // namespace casemate

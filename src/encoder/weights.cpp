@@ -33,18 +33,6 @@ std::string find_prefix(const SafetensorsFile& file) {
   return "";
 }
 
-Epilogue epilogue_of(Activation activation) {
-  switch (activation) {
-    case Activation::kGeluErf:
-      return Epilogue::kGeluErf;
-    case Activation::kGeluTanh:
-      return Epilogue::kGeluTanh;
-    case Activation::kRelu:
-      return Epilogue::kRelu;
-  }
-  return Epilogue::kNone;
-}
-
 /// Reads tensors and remembers the first error, so that the loading code stays a plain list.
 class Loader {
  public:
@@ -88,6 +76,18 @@ Result<Linear> load_linear(Loader& loader, const std::vector<std::string>& names
 }
 
 }  // namespace
+
+Epilogue epilogue_of(Activation activation) noexcept {
+  switch (activation) {
+    case Activation::kGeluErf:
+      return Epilogue::kGeluErf;
+    case Activation::kGeluTanh:
+      return Epilogue::kGeluTanh;
+    case Activation::kRelu:
+      return Epilogue::kRelu;
+  }
+  return Epilogue::kNone;
+}
 
 Result<TransformerWeights> load_transformer_weights(const ModelConfig& config, const SafetensorsFile& file) {
   const auto size = [](int n) { return static_cast<std::uint64_t>(n); };

@@ -33,6 +33,9 @@ struct TransformerWeights {
   std::vector<LayerWeights> layers;
 };
 
+/// What feed_forward's layer does to its output.
+[[nodiscard]] Epilogue epilogue_of(Activation activation) noexcept;
+
 /// Finds the tensors by the architecture's names, with or without the "bert." style prefix that heads put before them.
 /// Error: NotFound, Mismatch, Unsupported naming the tensor.
 [[nodiscard]] Result<TransformerWeights> load_transformer_weights(const ModelConfig& config,

@@ -42,7 +42,8 @@ Vector add(const Vector& a, const Vector& b) {
   return out;
 }
 
-Matrix attention(const TinyCheckpoint& c, const std::string& base, const Matrix& x, bool distil) {
+Matrix attention(const TinyCheckpoint& c, const std::string& base, const Matrix& x, bool distil,
+                 const std::vector<double>& presence) {
   const auto heads = static_cast<std::size_t>(c.config.heads);
   const std::size_t width = static_cast<std::size_t>(c.config.hidden) / heads;
   Matrix q, k, v;
@@ -59,7 +60,8 @@ Matrix attention(const TinyCheckpoint& c, const std::string& base, const Matrix&
       for (std::size_t j = 0; j < x.size(); ++j) {
         double dot = 0;
         for (std::size_t d = h * width; d < (h + 1) * width; ++d) dot += q[i][d] * k[j][d];
-        weights.push_back(std::exp(dot / std::sqrt(static_cast<double>(width))));
+        weights.push_back(std::exp(dot / std::sqrt(static_cast<double>(width))) *
+                          (presence.empty() ? 1.0 : presence[j]));
         total += weights.back();
       }
       for (std::size_t j = 0; j < x.size(); ++j) {
@@ -79,14 +81,23 @@ std::vector<double> double_linear(const TinyCheckpoint& c, const std::string& na
   const auto& bias = c.tensors.at(name + ".bias");
   Vector out;
   for (std::size_t o = 0; o < bias.size(); ++o) {
-    double sum = static_cast<double>(bias[o]);
-    for (std::size_t i = 0; i < x.size(); ++i) sum += static_cast<double>(weights[o * x.size() + i]) * x[i];
+    // Eight sums side by side: one alone would wait for each addition, and MiniLM has 10 million weights.
+    double sums[8] = {static_cast<double>(bias[o])};
+    const float* row = weights.data() + o * x.size();
+    std::size_t i = 0;
+    for (; i + 8 <= x.size(); i += 8) {
+      for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += static_cast<double>(row[i + lane]) * x[i + lane];
+    }
+    for (; i < x.size(); ++i) sums[0] += static_cast<double>(row[i]) * x[i];
+    double sum = 0;
+    for (const double part : sums) sum += part;
     out.push_back(sum);
   }
   return out;
 }
 
-Matrix double_forward(const TinyCheckpoint& c, const std::vector<TokenId>& ids, const std::vector<TokenId>& types) {
+Matrix double_forward(const TinyCheckpoint& c, const std::vector<TokenId>& ids, const std::vector<TokenId>& types,
+                      const Perturbation& perturbation) {
   const bool distil = c.config.architecture == Architecture::kDistilBert;
   const bool roberta =
       c.config.architecture == Architecture::kRoberta || c.config.architecture == Architecture::kXlmRoberta;
@@ -94,6 +105,7 @@ Matrix double_forward(const TinyCheckpoint& c, const std::vector<TokenId>& ids, 
   for (std::size_t t = 0; t < ids.size(); ++t) {
     Vector state = add(row(c, "embeddings.word_embeddings.weight", static_cast<std::size_t>(ids[t])),
                        row(c, "embeddings.position_embeddings.weight", t + (roberta ? 2 : 0)));
+    if (!perturbation.shift.empty()) state = add(state, perturbation.shift[t]);
     if (!distil)
       state = add(state, row(c, "embeddings.token_type_embeddings.weight",
                              types.empty() ? 0 : static_cast<std::size_t>(types[t])));
@@ -101,7 +113,7 @@ Matrix double_forward(const TinyCheckpoint& c, const std::vector<TokenId>& ids, 
   }
   for (int i = 0; i < c.config.layers; ++i) {
     const std::string base = (distil ? "transformer.layer." : "encoder.layer.") + std::to_string(i) + ".";
-    const Matrix mixed = attention(c, base, x, distil);
+    const Matrix mixed = attention(c, base, x, distil, perturbation.presence);
     for (std::size_t t = 0; t < x.size(); ++t) {
       x[t] = layer_norm(c, base + (distil ? "sa_layer_norm" : "attention.output.LayerNorm"), add(x[t], mixed[t]));
       Vector inner = double_linear(c, base + (distil ? "ffn.lin1" : "intermediate.dense"), x[t]);

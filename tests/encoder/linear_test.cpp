@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "casemate/core/random.h"
+#include "encoder/activation_layer.h"
 
 namespace casemate {
 namespace {
@@ -68,7 +69,7 @@ TEST(Linear, EqualsTheSumInDoublePrecisionWithEachEpilogue) {
 TEST(Linear, ARowDoesNotDependOnTheOtherRowsOrOnHowManyThereAre) {
   const std::size_t most = 1024;
   for (const auto& [in, out] :
-       {std::pair<std::size_t, std::size_t>{384, 1152}, {384, 384}, {384, 1536}, {1536, 384}, {48, 40}}) {
+       {std::pair<std::size_t, std::size_t>{384, 1152}, {384, 384}, {384, 1536}, {1536, 384}, {1152, 384}, {48, 40}}) {
     const Layer layer = make_layer(in, out, most);
     const auto linear = Linear::create(layer.weights, layer.bias, in, out, Epilogue::kGeluErf);
     ASSERT_TRUE(linear.ok());
@@ -82,6 +83,60 @@ TEST(Linear, ARowDoesNotDependOnTheOtherRowsOrOnHowManyThereAre) {
           << rows << " rows, " << in << "->" << out;
     }
   }
+}
+
+TEST(Linear, TransposedGivesTheGradientWithRespectToTheInput) {
+  const std::size_t in = 33;
+  const std::size_t out = 7;
+  const std::size_t rows = 5;
+  const Layer layer = make_layer(in, out, Linear::padded_rows(rows));
+  const auto linear = Linear::create(layer.weights, layer.bias, in, out, Epilogue::kGeluErf);
+  ASSERT_TRUE(linear.ok());
+  for (const Epilogue epilogue : {Epilogue::kNone, Epilogue::kAddToOutput}) {
+    const auto back = linear->transposed(epilogue);
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    const std::vector<float> dy(layer.x.begin(), layer.x.begin() + Linear::padded_rows(rows) * out);
+    std::vector<float> dx(Linear::padded_rows(rows) * in, 0.5F);
+    Scratch scratch;
+    ASSERT_TRUE(back->run(dy.data(), dx.data(), rows, scratch).ok());
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t i = 0; i < in; ++i) {
+        double expected = epilogue == Epilogue::kNone ? 0.0 : 0.5;
+        for (std::size_t o = 0; o < out; ++o)
+          expected += static_cast<double>(dy[r * out + o]) * static_cast<double>(layer.weights[o * in + i]);
+        ASSERT_NEAR(static_cast<double>(dx[r * in + i]), expected, 1e-5 * std::max(1.0, std::abs(expected)));
+      }
+    }
+  }
+}
+
+TEST(ActivationLayer, IsTheFusedActivationBitForBitAndItsSlopeTheFiniteDifference) {
+  for (const Epilogue epilogue : {Epilogue::kGeluErf, Epilogue::kGeluTanh, Epilogue::kRelu}) {
+    for (const auto& [in, out] : {std::pair<std::size_t, std::size_t>{384, 1536}, {24, 40}}) {
+      const std::size_t rows = 37;
+      const std::size_t padded = Linear::padded_rows(rows);
+      const Layer layer = make_layer(in, out, padded);
+      const auto fused = Linear::create(layer.weights, layer.bias, in, out, epilogue);
+      const auto activation = ActivationLayer::create(epilogue, out);
+      ASSERT_TRUE(fused.ok() && activation.ok());
+      const Linear bare = fused->without_activation();
+      Scratch scratch;
+      std::vector<float> together(padded * out), before(padded * out), apart(padded * out), slope(padded * out, 1.0F);
+      ASSERT_TRUE(fused->run(layer.x.data(), together.data(), rows, scratch).ok());
+      ASSERT_TRUE(bare.run(layer.x.data(), before.data(), rows, scratch).ok());
+      ASSERT_TRUE(activation->run(before.data(), apart.data(), rows, scratch).ok());
+      EXPECT_EQ(std::memcmp(together.data(), apart.data(), rows * out * sizeof(float)), 0);
+      ASSERT_TRUE(activation->run_backward(before.data(), slope.data(), rows, scratch).ok());
+      for (std::size_t i = 0; i < rows * out; i += 11) {
+        const auto x = static_cast<double>(before[i]);
+        const double step = 1e-5;
+        if (std::abs(x) < step) continue;  // the kink of ReLU
+        const double expected = (activate(x + step, epilogue) - activate(x - step, epilogue)) / (2 * step);
+        ASSERT_NEAR(static_cast<double>(slope[i]), expected, 1e-5) << x;
+      }
+    }
+  }
+  EXPECT_FALSE(ActivationLayer::create(Epilogue::kNone, 8).ok());
 }
 
 TEST(Linear, SizesThatDoNotAgreeAreAnError) {

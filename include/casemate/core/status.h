@@ -57,6 +57,11 @@ class [[nodiscard]] Result {
            !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, T>)
       Result(U&& value)
       : state_(std::in_place_index<0>, std::forward<U>(value)) {}  // NOLINT: implicit by design
+  /// From a result of another type whose value converts (a derived class's pointer, say).
+  template <typename U>
+  requires(!std::is_same_v<U, T> && std::is_convertible_v<U, T>) Result(Result<U> other)  // NOLINT: implicit by design
+      : state_(other.ok() ? decltype(state_)(std::in_place_index<0>, *std::move(other))
+                          : decltype(state_)(std::in_place_index<1>, other.error())) {}
 
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }

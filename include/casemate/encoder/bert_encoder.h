@@ -6,7 +6,7 @@
 #include <string>
 
 #include "casemate/core/thread_pool.h"
-#include "casemate/encoder/encoder.h"
+#include "casemate/encoder/differentiable_encoder.h"
 
 namespace casemate {
 
@@ -22,8 +22,8 @@ struct BertEncoderOptions {
 /// Loads a Hugging Face folder (BERT, RoBERTa, XLM-RoBERTa or DistilBERT in safetensors) as an encoder.
 /// The pool must outlive the encoder. Error: what the checkpoint and tokenizer readers say, naming file and field;
 /// InvalidOption naming field, value and range.
-[[nodiscard]] Result<std::unique_ptr<Encoder>> load_bert_encoder(const std::string& folder,
-                                                                 const BertEncoderOptions& options,
-                                                                 const ThreadPool& pool);
+[[nodiscard]] Result<std::unique_ptr<DifferentiableEncoder>> load_bert_encoder(const std::string& folder,
+                                                                               const BertEncoderOptions& options,
+                                                                               const ThreadPool& pool);
 
 }  // namespace casemate
