@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "casemate/text/overlap.h"
+#include "casemate/text/rouge.h"
 #include "defend/candidate_vectors.h"
 
 namespace casemate {
@@ -89,7 +89,7 @@ std::vector<double> shared_wording(std::span<const PassageCandidate> pool, const
   std::vector<double> sums(members.size(), 0.0);
   for (std::size_t a = 0; a < members.size(); ++a) {
     for (std::size_t b = a + 1; b < members.size(); ++b) {
-      const double shared = rouge_l(words[a], words[b]);
+      const double shared = rouge_l(words[a], words[b]).f;
       sums[a] += shared;
       sums[b] += shared;
     }
