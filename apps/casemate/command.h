@@ -35,5 +35,6 @@ std::function<int()> set_up_models(CLI::App& app, Context& context);
 std::function<int()> set_up_policies(CLI::App& app, Context& context);
 std::function<int()> set_up_restore(CLI::App& app, Context& context);
 std::function<int()> set_up_search(CLI::App& app, Context& context);
+std::function<int()> set_up_theory(CLI::App& app, Context& context);
 
 }  // namespace casemate::cli

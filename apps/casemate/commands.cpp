@@ -20,6 +20,7 @@ std::span<const Command> commands() {
       Command{"backup", "copy a store, also while it is written", set_up_backup},
       Command{"restore", "make a store from a backup", set_up_restore},
       Command{"migrate", "bring a store of an older format up to date", set_up_migrate},
+      Command{"theory", "sufficient conditions of robustness, with their assumptions", set_up_theory},
       Command{"recall", "recall and MRR of retrieval on a SQuAD file", set_up_recall},
   };
   return kCommands;

@@ -19,6 +19,7 @@ void add_query_options(CLI::App& app, QueryChoice& choice, const char* text_name
 Result<QueryOptions> query_options(const QueryChoice& choice) {
   QueryOptions options;
   options.tenant = choice.tenant;
+  options.seed = choice.seed;
   if (choice.top_k > 0) options.top_k = choice.top_k;
   if (!choice.mode.empty()) {
     const auto mode = parse_retrieval_mode(choice.mode);

@@ -19,6 +19,7 @@ struct QueryChoice {
   std::string encoder;
   std::string mode;
   int top_k = 0;  ///< 0: the policy's
+  std::uint64_t seed = 0;
   std::vector<std::string> any_label;
   std::vector<std::string> all_labels;
   std::vector<std::string> no_label;

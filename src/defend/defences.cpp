@@ -82,7 +82,7 @@ constexpr std::array kDefences = {
                  make_cluster, nullptr},
     DefenceEntry{"consistency", "keeps passages whose answers to the query agree", false, true, make_consistency,
                  nullptr},
-    DefenceEntry{"rerank", "ranks the pool anew by a cross-encoder or a language model", false, false, make_rerank,
+    DefenceEntry{"rerank", "ranks the pool anew by a cross-encoder or a language model", false, true, make_rerank,
                  nullptr},
     DefenceEntry{"suppression", "drops near copies of better-ranked passages, as published", false, false,
                  make_suppression, nullptr},
@@ -110,6 +110,16 @@ Result<const DefenceEntry*> find_defence(std::string_view name) {
   }
   return Error{ErrorCode::kNotFound,
                "there is no defence \"" + UntrustedText(std::string(name)).for_log() + "\"" + name_hint(name, known)};
+}
+
+bool needs_model(const DefenceChoice& choice) {
+  const auto entry = find_defence(choice.name);
+  const auto options = options_of(choice);
+  if (!entry || !options || !(*entry)->needs_model) return false;
+  const auto by = options->find("by");
+  if (!by) return true;
+  const auto judge = by->text();
+  return judge.ok() && *judge == "likelihood";
 }
 
 Result<DefenceChoice> parse_defence(std::string_view text) {

@@ -43,8 +43,8 @@ Answer no_passages(SearchResult found, const UntrustedText& question) {
 
 Result<Answer> Pipeline::ask(const UntrustedText& question, const QueryOptions& options,
                              const std::function<void(const UntrustedText&)>& on_text, std::stop_token stop) const {
-  if (state_->model == nullptr) return Error{ErrorCode::kInvalidArgument, "answering needs a language model"};
-  auto found = search(question, options);
+  if (state_->parts.model == nullptr) return Error{ErrorCode::kInvalidArgument, "answering needs a language model"};
+  auto found = search(question, options, stop);
   if (!found) return found.error();
   if (found->hits.empty()) return no_passages(*std::move(found), question);
   std::vector<PromptPassage> passages;
@@ -56,7 +56,7 @@ Result<Answer> Pipeline::ask(const UntrustedText& question, const QueryOptions& 
     if (on_text) on_text(UntrustedText(std::string(text)));
     return true;
   };
-  auto made = answer_vanilla(*state_->model, question, passages, generate, forward, std::move(stop));
+  auto made = answer_vanilla(*state_->parts.model, question, passages, generate, forward, std::move(stop));
   if (!made) return made.error();
   Answer answer;
   answer.question = question;
@@ -69,7 +69,7 @@ Result<Answer> Pipeline::ask(const UntrustedText& question, const QueryOptions& 
   StageEvidence stage;
   stage.stage = "generate";
   stage.parameters = {{"method", "vanilla"},
-                      {"model", state_->model->info().name},
+                      {"model", state_->parts.model->info().name},
                       {"max_new_tokens", std::to_string(generate.max_new_tokens)}};
   stage.passages_in = passages.size();
   stage.passages_out = made->passages_used;

@@ -158,11 +158,33 @@ class IndexRun final : public DocumentSink {
       document.embeddings.assign(from, from + static_cast<std::ptrdiff_t>(document.chunks.size() * d));
       row += document.chunks.size();
     }
+    if (Status added = add_extra_vectors(documents, views); !added) return added;
     const auto results = store_.add_documents(documents);
     if (!results) return results.error();
     for (const AddResult& result : *results) count(result);
     for (const EncodedInput& input : encoded->inputs) summary.truncated_chunks += input.truncated() ? 1 : 0;
     summary.chunks += texts.size();
+    return {};
+  }
+
+  Status add_extra_vectors(std::span<NewDocument> documents, std::span<const std::string_view> texts) {
+    for (NewDocument& document : documents) document.extra_vectors.clear();  // a second try after a failed one
+    for (const VectorRecipe* recipe : options_.recipes) {
+      const auto rows = recipe->vectors(texts, &summary.repeated_fragments, stop_);
+      if (!rows) return rows.error();
+      const std::size_t floats_a_chunk = texts.empty() ? 0 : rows->size() / texts.size();
+      auto from = rows->begin();
+      for (NewDocument& document : documents) {
+        ExtraVectors extra;
+        extra.kind = recipe->kind();
+        extra.rows_per_chunk = recipe->rows_per_chunk();
+        extra.dimension = static_cast<int>(floats_a_chunk / static_cast<std::size_t>(extra.rows_per_chunk));
+        const auto to = from + static_cast<std::ptrdiff_t>(document.chunks.size() * floats_a_chunk);
+        extra.rows.assign(from, to);
+        from = to;
+        if (!document.chunks.empty()) document.extra_vectors.push_back(std::move(extra));
+      }
+    }
     return {};
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "pipeline/defend_hits.h"
 #include "pipeline/pipeline_state.h"
 #include "pipeline/search.h"
 
@@ -18,61 +19,158 @@ void note_damage(const VectorSnapshot& snapshot, StageEvidence& stage) {
   }
 }
 
+/// Why a policy's candidates are what they are.
+Parameters retrieval_parameters(const QueryOptions& options, RetrievalMode mode, int top_k, int fusion_k) {
+  Parameters out = {{"mode", std::string(retrieval_mode_name(mode))},
+                    {"top_k", std::to_string(top_k)},
+                    {"tenant", options.tenant},
+                    {"filter", describe_filter(options.filter)}};
+  if (mode == RetrievalMode::kHybrid) out.emplace_back("fusion_k", std::to_string(fusion_k));
+  return out;
+}
+
 }  // namespace
 
 Pipeline::Pipeline(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Pipeline::~Pipeline() = default;
 
-Result<std::unique_ptr<Pipeline>> Pipeline::create(const Store& store, const Encoder* encoder, LanguageModel* model,
-                                                   const Policy& policy, const ThreadPool& pool) {
+Result<std::unique_ptr<Pipeline>> Pipeline::create(const PipelineParts& parts, const Policy& policy) {
+  if (parts.store == nullptr || parts.pool == nullptr)
+    return Error{ErrorCode::kInvalidArgument, "a pipeline needs a store and a thread pool"};
   if (policy.top_k < 1 || policy.top_k > 1000) return Error{ErrorCode::kInvalidOption, "top_k must be in 1 to 1000"};
   auto state = std::make_unique<State>();
-  state->store = &store;
-  state->model = model;
+  state->parts = parts;
   state->policy = policy;
   for (const RetrievalMode mode : {RetrievalMode::kDense, RetrievalMode::kBm25, RetrievalMode::kHybrid}) {
-    if (encoder == nullptr && mode != RetrievalMode::kBm25) continue;
+    if (parts.encoder == nullptr && mode != RetrievalMode::kBm25) continue;
     RetrieverOptions options = policy.retrieval;
     options.mode = mode;
-    auto retriever = Retriever::create(store, encoder, options, pool);
+    auto retriever = Retriever::create(*parts.store, parts.encoder, options, *parts.pool);
     if (!retriever) return retriever.error();
     state->retrievers.emplace(mode, *std::move(retriever));
   }
+  DefenceServices services;
+  services.encoder = parts.encoder;
+  services.model = parts.model;
+  services.reranker = parts.reranker;
+  services.store = parts.store;
+  services.cache = parts.cache;
+  services.pool = parts.pool;
+  if (Status added = state->add_defences(services); !added) return added.error();
   return std::unique_ptr<Pipeline>(new Pipeline(std::move(state)));
 }
 
-Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOptions& options) const {
+Status Pipeline::State::add_defences(const DefenceServices& services) {
+  for (std::size_t i = 0; i < policy.defences.size(); ++i) {
+    const auto entry = find_defence(policy.defences[i].name);
+    if (!entry) return entry.error();
+    if (!(*entry)->scans) {
+      auto made = create_defence(policy.defences[i], services);
+      if (!made) return made.error();
+      defences.push_back(*std::move(made));
+      continue;
+    }
+    if (i > 0) {
+      return Error{ErrorCode::kInvalidOption, policy.defences[i].name +
+                                                  " takes the place of the scan, so it must be the first defence, not "
+                                                  "number " +
+                                                  std::to_string(i + 1)};
+    }
+    auto made = create_scan_defence(policy.defences[i], services);
+    if (!made) return made.error();
+    scan = *std::move(made);
+  }
+  return {};
+}
+
+Result<Candidates> Pipeline::State::find(const DefenceQuery& query, const QueryOptions& options, RetrievalMode mode,
+                                         int top_k, StageEvidence& stage, std::stop_token stop) const {
+  stage.stage = scan ? std::string(scan->name()) : "retrieve";
+  stage.parameters = retrieval_parameters(options, mode, top_k, policy.retrieval.fusion_k);
+  if (!scan) {
+    auto found = retrievers.at(mode)->retrieve(options.tenant, std::span(&query.text, 1), top_k, options.filter);
+    if (!found) return found.error();
+    return std::move((*found)[0]);
+  }
+  for (auto& parameter : scan->parameters()) stage.parameters.push_back(std::move(parameter));
+  std::shared_ptr<const ChunkSet> allowed;
+  if (!options.filter.lets_everything_through()) {
+    auto selected = parts.store->select(options.tenant, options.filter);
+    if (!selected) return selected.error();
+    allowed = *std::move(selected);
+  }
+  auto outcome = scan->scan(*parts.store, query, top_k, allowed.get(), *parts.pool, std::move(stop));
+  if (!outcome) return Error{outcome.error().code, stage.stage + ": " + outcome.error().message};
+  stage.verdicts = std::move(outcome->verdicts);
+  stage.notes = std::move(outcome->notes);
+  return std::move(outcome->candidates);
+}
+
+Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOptions& options,
+                                      std::stop_token stop) const {
   if (is_blank(query)) return Error{ErrorCode::kInvalidArgument, "the query is empty"};
   const int top_k = options.top_k.value_or(state_->policy.top_k);
   if (top_k < 1 || top_k > 1000) return Error{ErrorCode::kInvalidOption, "top_k must be in 1 to 1000"};
   const RetrievalMode mode = options.mode.value_or(state_->policy.retrieval.mode);
-  const auto retriever = state_->retrievers.find(mode);
-  if (retriever == state_->retrievers.end()) {
+  if (!state_->retrievers.contains(mode)) {
     return Error{ErrorCode::kInvalidArgument, std::string(retrieval_mode_name(mode)) + " retrieval needs an encoder"};
   }
-  auto found = retriever->second->retrieve(options.tenant, std::span(&query, 1), top_k, options.filter);
-  if (!found) return found.error();
+  if (state_->scan && mode != RetrievalMode::kDense) {
+    return Error{ErrorCode::kInvalidArgument, std::string(state_->scan->name()) +
+                                                  " replaces the dense scan: it cannot run with " +
+                                                  std::string(retrieval_mode_name(mode)) + " retrieval"};
+  }
   SearchResult result;
   result.query = query;
   result.policy = state_->policy.name;
   result.evidence.policy = state_->policy.name;
-  StageEvidence stage;
-  stage.stage = "retrieve";
-  stage.parameters = {{"mode", std::string(retrieval_mode_name(mode))},
-                      {"top_k", std::to_string(top_k)},
-                      {"tenant", options.tenant},
-                      {"filter", describe_filter(options.filter)}};
-  if (mode == RetrievalMode::kHybrid)
-    stage.parameters.emplace_back("fusion_k", std::to_string(state_->policy.retrieval.fusion_k));
-  const auto snapshot = state_->store->snapshot(options.tenant);
+  DefenceQuery asked;
+  asked.text = query;
+  asked.tenant = options.tenant;
+  asked.seed = options.seed;
+  if (mode != RetrievalMode::kBm25 && (state_->scan || !state_->defences.empty())) {
+    const std::string_view text = query.bytes();
+    auto encoded = state_->parts.encoder->encode_queries(std::span(&text, 1));
+    if (!encoded) return encoded.error();
+    asked.embedding = std::move(encoded->embeddings.values);
+  }
+  const std::vector<int> sizes = stage_sizes(state_->defences, top_k);
+  StageEvidence first;
+  auto found = state_->find(asked, options, mode, sizes[0], first, stop);
+  if (!found) return found.error();
+  const auto snapshot = state_->parts.store->snapshot(options.tenant);
   if (!snapshot) return snapshot.error();
-  note_damage(**snapshot, stage);
-  stage.passages_in = (*snapshot)->live_chunks();
-  auto hits = load_hits(*state_->store, options.tenant, (*found)[0], stage);
-  if (!hits) return hits.error();
-  result.hits = *std::move(hits);
-  stage.passages_out = result.hits.size();
-  result.evidence.stages.push_back(std::move(stage));
+  note_damage(**snapshot, first);
+  first.passages_in = (*snapshot)->live_chunks();
+  std::shared_ptr<const DenseIndex> index;
+  if (mode != RetrievalMode::kBm25 && !state_->defences.empty()) {
+    auto dense = state_->retrievers.at(mode)->dense_index(options.tenant);
+    if (!dense) return dense.error();
+    index = *std::move(dense);
+  }
+  auto loaded = load_hits(*state_->parts.store, options.tenant, *found, index.get(), first);
+  if (!loaded) return loaded.error();
+  first.passages_out = loaded->hits.size();
+  result.evidence.stages.push_back(std::move(first));
+  result.hits = std::move(loaded->hits);
+  std::map<ChunkId, PassageCandidate> passages;
+  for (PassageCandidate& passage : loaded->passages) passages.emplace(passage.chunk, std::move(passage));
+  for (std::size_t i = 0; i < state_->defences.size(); ++i) {
+    std::vector<PassageCandidate> candidates;
+    for (const Hit& hit : result.hits) {
+      PassageCandidate candidate = passages.at(hit.id);
+      candidate.score = hit.candidate.score;
+      candidates.push_back(std::move(candidate));
+    }
+    StageEvidence stage;
+    auto kept = defend_hits(*state_->defences[i], asked, std::move(result.hits), candidates, sizes[i + 1], stage, stop);
+    if (!kept) return kept.error();
+    result.hits = *std::move(kept);
+    result.evidence.stages.push_back(std::move(stage));
+  }
+  if (options.explain) {
+    if (Status explained = state_->explain(options, mode, top_k, result); !explained) return explained.error();
+  }
   return result;
 }
 

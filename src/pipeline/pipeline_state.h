@@ -9,10 +9,19 @@
 namespace casemate {
 
 struct Pipeline::State {
-  const Store* store = nullptr;
-  LanguageModel* model = nullptr;
+  PipelineParts parts;
   Policy policy;
   std::map<RetrievalMode, std::unique_ptr<Retriever>> retrievers;
+  std::unique_ptr<ScanDefence> scan;  ///< null: the undefended scan
+  std::vector<std::unique_ptr<RetrievalDefence>> defences;
+
+  /// Makes the policy's defences.
+  [[nodiscard]] Status add_defences(const DefenceServices& services);
+  /// What retrieval proposes, undefended or by a scan defence; fills name, parameters, notes and verdicts of `stage`.
+  [[nodiscard]] Result<Candidates> find(const DefenceQuery& query, const QueryOptions& options, RetrievalMode mode,
+                                        int top_k, StageEvidence& stage, std::stop_token stop) const;
+  /// Adds the stage "undefended": which passages stand where without defences, and what became of them.
+  [[nodiscard]] Status explain(const QueryOptions& options, RetrievalMode mode, int top_k, SearchResult& result) const;
 };
 
 }  // namespace casemate

@@ -17,6 +17,7 @@ Json hit_json(const Hit& hit) {
       {"title", hit.title.for_json()},
       {"text", hit.text.for_json()},
       {"source", {{"path", to_valid_utf8(hit.source_path)}, {"begin", hit.source_begin}, {"end", hit.source_end}}}};
+  if (hit.sanitised) out["sanitised"] = true;
   if (hit.page > 0) out["source"]["page"] = hit.page;
   if (hit.line > 0) out["source"]["line"] = hit.line;
   if (hit.candidate.dense_score)

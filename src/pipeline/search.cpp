@@ -1,6 +1,8 @@
 #include "pipeline/search.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 namespace casemate {
 namespace {
@@ -23,28 +25,31 @@ std::string describe_filter(const DocumentFilter& filter) {
   return join(parts);
 }
 
-Result<std::vector<Hit>> load_hits(const Store& store, std::string_view tenant, const Candidates& candidates,
-                                   StageEvidence& stage) {
+Result<LoadedHits> load_hits(const Store& store, std::string_view tenant, const Candidates& candidates,
+                             const DenseIndex* index, StageEvidence& stage) {
   std::vector<ChunkId> ids;
   ids.reserve(candidates.items.size());
   for (const Candidate& candidate : candidates.items) ids.push_back(candidate.chunk);
   auto chunks = store.chunks(tenant, ids);
   if (!chunks) return chunks.error();
-  std::vector<Hit> hits;
+  std::map<ChunkId, Verdict*> given;
+  for (Verdict& verdict : stage.verdicts) given.emplace(verdict.chunk, &verdict);
+  std::vector<Verdict> added;
+  LoadedHits loaded;
   for (std::size_t i = 0; i < chunks->size(); ++i) {
     Result<StoredChunk>& chunk = (*chunks)[i];
+    const auto found = given.find(ids[i]);
+    Verdict& verdict = found != given.end() ? *found->second : added.emplace_back();
     if (!chunk) {
-      stage.verdicts.push_back({ids[i],
-                                "",
-                                Decision::kDropped,
-                                "its text cannot be read: " + chunk.error().message,
-                                candidates.items[i].score,
-                                {}});
+      verdict.chunk = ids[i];
+      verdict.decision = Decision::kDropped;
+      verdict.reason = "its text cannot be read: " + chunk.error().message;
+      if (!verdict.score) verdict.score = candidates.items[i].score;
       continue;
     }
     Hit hit;
     hit.id = ids[i];
-    hit.rank = static_cast<int>(hits.size()) + 1;
+    hit.rank = static_cast<int>(loaded.hits.size()) + 1;
     hit.candidate = candidates.items[i];
     hit.document = chunk->document_id;
     hit.text = std::move(chunk->text);
@@ -52,19 +57,37 @@ Result<std::vector<Hit>> load_hits(const Store& store, std::string_view tenant, 
     hit.source_end = chunk->source_end;
     hit.page = chunk->page;
     hit.line = chunk->line;
+    PassageCandidate passage;
+    passage.chunk = hit.id;
+    passage.document = hit.document;
+    passage.text = hit.text;
+    passage.score = hit.candidate.score;
+    if (index != nullptr) {
+      auto row = index->row(hit.id);
+      if (!row) return row.error();
+      passage.embedding = *std::move(row);
+    }
     const auto document = store.document(tenant, hit.document);
     if (document) {
       hit.title = document->title;
       hit.source_path = document->source_path;
+      passage.trusted = document->trusted;
+      passage.content_hash = document->content_hash;
     } else {
       stage.notes.push_back("the record of document " + UntrustedText(hit.document).for_log() +
                             " cannot be read: " + document.error().message);
     }
-    stage.verdicts.push_back(
-        {hit.id, hit.document, Decision::kKept, "rank " + std::to_string(hit.rank), hit.candidate.score, {}});
-    hits.push_back(std::move(hit));
+    verdict.chunk = hit.id;
+    verdict.document = hit.document;
+    if (found == given.end()) {
+      verdict.reason = "rank " + std::to_string(hit.rank);
+      verdict.score = hit.candidate.score;
+    }
+    loaded.hits.push_back(std::move(hit));
+    loaded.passages.push_back(std::move(passage));
   }
-  return hits;
+  std::move(added.begin(), added.end(), std::back_inserter(stage.verdicts));
+  return loaded;
 }
 
 }  // namespace casemate

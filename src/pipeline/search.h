@@ -5,9 +5,17 @@
 
 namespace casemate {
 
-/// Reads the text of each candidate. A chunk that was deleted meanwhile or is damaged is left out, with a verdict.
-[[nodiscard]] Result<std::vector<Hit>> load_hits(const Store& store, std::string_view tenant,
-                                                 const Candidates& candidates, StageEvidence& stage);
+/// Candidates with their texts, and what defences look at; both have the same length and order.
+struct LoadedHits {
+  std::vector<Hit> hits;
+  std::vector<PassageCandidate> passages;
+};
+
+/// Reads the text and record of each candidate, and its embedding from `index` (may be null). A chunk that was deleted
+/// meanwhile or is damaged is left out, with a verdict. Verdicts that a scan gave already are kept; other candidates
+/// get one.
+[[nodiscard]] Result<LoadedHits> load_hits(const Store& store, std::string_view tenant, const Candidates& candidates,
+                                           const DenseIndex* index, StageEvidence& stage);
 
 /// "any of a, b; all of c", or "none".
 [[nodiscard]] std::string describe_filter(const DocumentFilter& filter);

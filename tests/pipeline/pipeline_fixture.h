@@ -37,8 +37,17 @@ class PipelineFixture : public ::testing::Test {
     return index_paths(std::span(&path, 1), options, *store_, *encoder_, Progress::none(), std::move(stop));
   }
 
+  PipelineParts parts(LanguageModel* model = nullptr) const {
+    PipelineParts out;
+    out.store = store_.get();
+    out.encoder = encoder_.get();
+    out.model = model;
+    out.pool = &pool_;
+    return out;
+  }
+
   std::unique_ptr<Pipeline> pipeline(LanguageModel* model = nullptr) {
-    auto made = Pipeline::create(*store_, encoder_.get(), model, *find_policy("off"), pool_);
+    auto made = Pipeline::create(parts(model), *find_policy("off"));
     EXPECT_TRUE(made.ok()) << made.error().message;
     return *std::move(made);
   }

@@ -1,17 +1,10 @@
 #include <iostream>
 
 #include "command.h"
-#include "language_model_choice.h"
-#include "query_options.h"
+#include "open_pipeline.h"
 
 namespace casemate::cli {
 namespace {
-
-struct AskChoice {
-  QueryChoice query;
-  LanguageModelChoice model;
-  bool explain = false;
-};
 
 void print_sources(const Answer& answer, bool explain) {
   std::cout << "\n\nSources:\n";
@@ -31,23 +24,12 @@ void print_sources(const Answer& answer, bool explain) {
   std::cout << "  (* named in the answer; policy " << answer.policy << ", no certificate under it)\n";
 }
 
-int run(Context& context, const AskChoice& choice) {
-  const auto policy = find_policy(choice.query.policy);
-  if (!policy) return context.fail(policy.error());
-  const auto options = query_options(choice.query);
-  if (!options) return context.fail(options.error());
-  const auto store = context.open_store(choice.query.store, true);
-  if (!store) return context.fail(store.error());
-  const auto encoder =
-      encoder_for(context, **store, choice.query.encoder, options->mode.value_or(policy->retrieval.mode));
-  if (!encoder) return context.fail(encoder.error());
-  const auto model = load_language_model(context, choice.model);
-  if (!model) return context.fail(model.error());
-  const auto pipeline = Pipeline::create(**store, encoder->get(), model->get(), *policy, context.pool());
-  if (!pipeline) return context.fail(pipeline.error());
+int run(Context& context, const PipelineChoice& choice) {
+  const auto open = open_pipeline(context, choice, true);
+  if (!open) return context.fail(open.error());
   const bool stream = !context.json;
-  const auto answer = (*pipeline)->ask(
-      UntrustedText(choice.query.text), *options,
+  const auto answer = open->pipeline->ask(
+      UntrustedText(choice.query.text), open->options,
       [stream](const UntrustedText& text) {
         if (stream) std::cout << text.for_terminal() << std::flush;
       },
@@ -59,16 +41,19 @@ int run(Context& context, const AskChoice& choice) {
   }
   if (answer->sources.empty()) std::cout << answer->text.for_terminal();
   print_sources(*answer, choice.explain);
+  if (choice.explain) {
+    std::vector<Hit> hits;
+    for (const Source& source : answer->sources) hits.push_back(source.hit);
+    print_explanation(hits, answer->evidence);
+  }
   return kDone;
 }
 
 }  // namespace
 
 std::function<int()> set_up_ask(CLI::App& app, Context& context) {
-  auto choice = std::make_shared<AskChoice>();
-  add_query_options(app, choice->query, "question");
-  add_language_model_options(app, choice->model);
-  app.add_flag("--explain", choice->explain, "show the passages that the answer was made from");
+  auto choice = std::make_shared<PipelineChoice>();
+  add_pipeline_options(app, *choice, "question");
   return [choice, &context] { return run(context, *choice); };
 }
 

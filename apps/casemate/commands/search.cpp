@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "command.h"
-#include "query_options.h"
+#include "open_pipeline.h"
 
 namespace casemate::cli {
 namespace {
@@ -17,56 +17,26 @@ void print_hits(const SearchResult& result) {
   }
 }
 
-void print_explanation(const Evidence& evidence) {
-  for (const StageEvidence& stage : evidence.stages) {
-    std::cout << "\nstage " << stage.stage << ": " << stage.passages_in << " passages in, " << stage.passages_out
-              << " out\n";
-    for (const auto& [name, value] : stage.parameters)
-      std::cout << "  " << name << " = " << UntrustedText(value).for_log() << '\n';
-    for (const std::string& note : stage.notes) std::cout << "  note: " << UntrustedText(note).for_log(400) << '\n';
-    for (const Verdict& verdict : stage.verdicts) {
-      std::cout << "  " << std::left << std::setw(8) << decision_name(verdict.decision) << std::right << std::setw(8)
-                << verdict.chunk << "  ";
-      if (verdict.score) std::cout << std::fixed << std::setprecision(6) << *verdict.score << "  ";
-      std::cout << UntrustedText(verdict.document).for_log(60) << "  " << UntrustedText(verdict.reason).for_log()
-                << '\n';
-    }
-  }
-}
-
-int run(Context& context, const QueryChoice& choice, bool explain) {
-  const auto policy = find_policy(choice.policy);
-  if (!policy) return context.fail(policy.error());
-  const auto options = query_options(choice);
-  if (!options) return context.fail(options.error());
-  const auto store = context.open_store(choice.store, true);
-  if (!store) return context.fail(store.error());
-  const auto encoder = encoder_for(context, **store, choice.encoder, options->mode.value_or(policy->retrieval.mode));
-  if (!encoder) return context.fail(encoder.error());
-  const auto pipeline = Pipeline::create(**store, encoder->get(), nullptr, *policy, context.pool());
-  if (!pipeline) return context.fail(pipeline.error());
-  const auto result = (*pipeline)->search(UntrustedText(choice.text), *options);
+int run(Context& context, const PipelineChoice& choice) {
+  const auto open = open_pipeline(context, choice, false);
+  if (!open) return context.fail(open.error());
+  const auto result = open->pipeline->search(UntrustedText(choice.query.text), open->options, context.stop);
   if (!result) return context.fail(result.error());
   if (context.json) {
     std::cout << to_json(*result) << '\n';
     return kDone;
   }
   print_hits(*result);
-  if (explain) print_explanation(result->evidence);
+  if (choice.explain) print_explanation(result->hits, result->evidence);
   return kDone;
 }
 
 }  // namespace
 
 std::function<int()> set_up_search(CLI::App& app, Context& context) {
-  struct Choice {
-    QueryChoice query;
-    bool explain = false;
-  };
-  auto choice = std::make_shared<Choice>();
-  add_query_options(app, choice->query, "query");
-  app.add_flag("--explain", choice->explain, "what each stage saw and decided");
-  return [choice, &context] { return run(context, choice->query, choice->explain); };
+  auto choice = std::make_shared<PipelineChoice>();
+  add_pipeline_options(app, *choice, "query");
+  return [choice, &context] { return run(context, *choice); };
 }
 
 }  // namespace casemate::cli

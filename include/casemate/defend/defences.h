@@ -40,7 +40,7 @@ struct DefenceEntry {
   std::string_view name;
   std::string_view summary;  ///< one line
   bool scans = false;        ///< takes the place of the scan (ScanDefence), so it can only stand first
-  bool needs_model = false;  ///< a language model is used, whatever the options
+  bool needs_model = false;  ///< a language model is used, unless the option `by` names another judge
   Result<std::unique_ptr<RetrievalDefence>> (*create)(const YamlValue&, const DefenceServices&) = nullptr;
   Result<std::unique_ptr<ScanDefence>> (*create_scan)(const YamlValue&, const DefenceServices&) = nullptr;
 };
@@ -50,6 +50,9 @@ struct DefenceEntry {
 
 /// Error: NotFound, naming the nearest one and listing all.
 [[nodiscard]] Result<const DefenceEntry*> find_defence(std::string_view name);
+
+/// True where the defence with these options asks a language model. False for unknown names and malformed options.
+[[nodiscard]] bool needs_model(const DefenceChoice& choice);
 
 /// "suppression" or "suppression{max_cosine: 0.9}". Error: NotFound for an unknown name; InvalidInput for other forms.
 [[nodiscard]] Result<DefenceChoice> parse_defence(std::string_view text);

@@ -11,6 +11,7 @@
 
 #include "casemate/core/progress.h"
 #include "casemate/core/status.h"
+#include "casemate/defend/scan_defence.h"
 #include "casemate/encoder/encoder.h"
 #include "casemate/formats/reader.h"
 #include "casemate/store/store.h"
@@ -24,7 +25,9 @@ struct IndexOptions {
   ReadOptions reading;
   ChunkerOptions chunking;  ///< data-set passages stay one chunk whatever `one_passage` says
   bool strict = false;      ///< the first problem ends the run (what was finished stays stored) instead of being listed
-  int batch_chunks = 256;   ///< chunks embedded and committed together: a kill loses at most this; in [1, 65536]
+  /// Vectors that defences need beside the passage's own, made with each document. Not owned.
+  std::vector<const VectorRecipe*> recipes{};
+  int batch_chunks = 256;  ///< chunks embedded and committed together: a kill loses at most this; in [1, 65536]
 };
 
 /// What a run did. Every document read is in exactly one of added, unchanged, replaced, refused.
@@ -34,8 +37,9 @@ struct IndexSummary {
   std::uint64_t unchanged = 0;
   std::uint64_t replaced = 0;
   std::uint64_t refused = 0;
-  std::uint64_t chunks = 0;            ///< embedded in this run
-  std::uint64_t truncated_chunks = 0;  ///< longer than the encoder's limit: their ends are stored but not embedded
+  std::uint64_t chunks = 0;              ///< embedded in this run
+  std::uint64_t repeated_fragments = 0;  ///< passages too short for that many distinct fragments, over all recipes
+  std::uint64_t truncated_chunks = 0;    ///< longer than the encoder's limit: their ends are stored but not embedded
   std::map<std::string, std::uint64_t> findings;  ///< by kind: what clean-up kept out of passages
   std::vector<std::string> problems;              ///< what could not be read or stored; safe to print
   std::uint64_t problems_left_out = 0;            ///< beyond the first 10,000

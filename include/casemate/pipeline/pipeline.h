@@ -19,6 +19,8 @@
 namespace casemate {
 
 class LanguageModel;
+class PassageCache;
+class Reranker;
 
 /// A passage in its final place.
 struct Hit {
@@ -28,6 +30,7 @@ struct Hit {
   std::string document;
   UntrustedText title;
   UntrustedText text;
+  bool sanitised = false;  ///< `text` is not the passage's own: a defence masked parts of it
   std::string source_path;
   std::uint64_t source_begin = 0;  ///< bytes of the source (docs/formats.md says in which unit)
   std::uint64_t source_end = 0;
@@ -65,20 +68,33 @@ struct QueryOptions {
   DocumentFilter filter;
   std::optional<int> top_k;           ///< default: the policy's; in [1, 1000]
   std::optional<RetrievalMode> mode;  ///< default: the policy's
+  /// Also tell where each passage stands without defences. Costs an undefended scan where a defence replaces it.
+  bool explain = false;
+  std::uint64_t seed = 0;  ///< of whatever a defence draws
+};
+
+/// What a pipeline works with. Not owned: all of it must outlive the pipeline.
+struct PipelineParts {
+  const Store* store = nullptr;        ///< required
+  const Encoder* encoder = nullptr;    ///< null: words alone can be searched
+  LanguageModel* model = nullptr;      ///< null: search only, and no defence that asks a model
+  const Reranker* reranker = nullptr;  ///< for `rerank` by cross-encoder
+  PassageCache* cache = nullptr;       ///< null: what defences compute is kept in memory, for this pipeline
+  const ThreadPool* pool = nullptr;    ///< required
 };
 
 /// One way from a question to passages or to an answer, built from a policy. Thread-safe.
 class Pipeline {
  public:
-  /// `store`, `encoder`, `model` (null: search only) and `pool` must outlive it.
-  /// Error: InvalidOption; Mismatch where the encoder is not the store's.
-  [[nodiscard]] static Result<std::unique_ptr<Pipeline>> create(const Store& store, const Encoder* encoder,
-                                                                LanguageModel* model, const Policy& policy,
-                                                                const ThreadPool& pool);
+  /// Error: InvalidOption; Mismatch where the encoder is not the store's; what the policy's defences say (a model or a
+  /// calibration that is missing, options out of range, a scan that does not stand first).
+  [[nodiscard]] static Result<std::unique_ptr<Pipeline>> create(const PipelineParts& parts, const Policy& policy);
   ~Pipeline();
 
-  /// Ranked passages. Error: InvalidArgument for a blank query; what retrieval and store say.
-  [[nodiscard]] Result<SearchResult> search(const UntrustedText& query, const QueryOptions& options) const;
+  /// Ranked passages. Error: InvalidArgument for a blank query, or for a mode other than dense where a defence replaces
+  /// the dense scan; what retrieval, defences and store say; Cancelled.
+  [[nodiscard]] Result<SearchResult> search(const UntrustedText& query, const QueryOptions& options,
+                                            std::stop_token stop = {}) const;
 
   /// An answer from the passages that `search` gives, greedy. Passages that do not fit the model's context are left out
   /// from the end, which the evidence tells. No passage at all: an answer that says so, without asking the model.

@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   const casemate::ThreadPool pool(1);
-  const auto pipeline = casemate::Pipeline::create(**store, nullptr, nullptr, *policy, pool);
+  const auto pipeline = casemate::Pipeline::create({store->get(), nullptr, nullptr, nullptr, nullptr, &pool}, *policy);
   std::printf("consumer: %zu models known, policy %s, pipeline %s\n", manifest->models.size(), policy->name.c_str(), pipeline ? "made" : "refused");
   return pipeline ? 0 : 1;
 }

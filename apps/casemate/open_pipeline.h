@@ -1,0 +1,45 @@
+// apps/casemate/open_pipeline.h
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "casemate/encoder/heads.h"
+#include "casemate/pipeline/pipeline.h"
+#include "language_model_choice.h"
+#include "query_options.h"
+
+namespace casemate::cli {
+
+/// What search and ask can be told.
+struct PipelineChoice {
+  QueryChoice query;
+  std::vector<std::string> defences;  ///< after the policy's own, in order
+  std::string reranker;               ///< folder of a cross-encoder
+  LanguageModelChoice model;
+  bool explain = false;
+};
+
+/// A pipeline with all that it works with, in an order that takes it down safely.
+struct OpenPipeline {
+  Policy policy;
+  QueryOptions options;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<Encoder> encoder;
+  std::unique_ptr<LanguageModel> model;
+  std::unique_ptr<Reranker> reranker;
+  std::unique_ptr<Pipeline> pipeline;
+};
+
+void add_pipeline_options(CLI::App& app, PipelineChoice& choice, const char* text_name);
+
+/// Opens store and models and builds the pipeline. A language model is loaded only where `answers` or a defence needs
+/// it.
+[[nodiscard]] Result<OpenPipeline> open_pipeline(Context& context, const PipelineChoice& choice, bool answers);
+
+/// For people: a table of all passages that any stage touched, then each stage with its choices and verdicts.
+void print_explanation(std::span<const Hit> hits, const Evidence& evidence);
+
+}  // namespace casemate::cli

@@ -1,0 +1,52 @@
+#include "pipeline/defend_hits.h"
+
+#include <algorithm>
+#include <set>
+
+namespace casemate {
+
+std::vector<int> stage_sizes(std::span<const std::unique_ptr<RetrievalDefence>> defences, int top_k) {
+  std::vector<int> sizes(defences.size() + 1, top_k);
+  for (std::size_t i = defences.size(); i-- > 0;)
+    sizes[i] = std::max(sizes[i + 1], defences[i]->pool_size(sizes[i + 1]));
+  return sizes;
+}
+
+Result<std::vector<Hit>> defend_hits(const RetrievalDefence& defence, const DefenceQuery& query, std::vector<Hit> hits,
+                                     std::span<const PassageCandidate> candidates, int top_k, StageEvidence& stage,
+                                     std::stop_token stop) {
+  stage.stage = std::string(defence.name());
+  stage.parameters = defence.parameters();
+  stage.parameters.emplace_back("top_k", std::to_string(top_k));
+  stage.passages_in = hits.size();
+  auto ranking = defence.rank(query, candidates, top_k, std::move(stop));
+  if (!ranking) return Error{ranking.error().code, stage.stage + ": " + ranking.error().message};
+  stage.verdicts = std::move(ranking->verdicts);
+  stage.notes = std::move(ranking->notes);
+  std::set<ChunkId> judged;
+  for (const Verdict& verdict : stage.verdicts) judged.insert(verdict.chunk);
+  std::vector<Hit> kept;
+  for (DefendedPassage& passage : ranking->passages) {
+    Hit hit = std::move(hits[passage.candidate]);
+    hit.rank = static_cast<int>(kept.size()) + 1;
+    hit.candidate.score = passage.score;
+    if (passage.text_out) {
+      hit.text = *std::move(passage.text_out);
+      hit.sanitised = true;
+    }
+    kept.push_back(std::move(hit));
+  }
+  for (const PassageCandidate& candidate : candidates) {
+    if (judged.contains(candidate.chunk)) continue;
+    Verdict verdict;
+    verdict.chunk = candidate.chunk;
+    verdict.document = candidate.document;
+    verdict.decision = Decision::kDropped;
+    verdict.reason = "not looked at: the places were filled by better-ranked passages";
+    stage.verdicts.push_back(std::move(verdict));
+  }
+  stage.passages_out = kept.size();
+  return kept;
+}
+
+}  // namespace casemate
