@@ -55,7 +55,8 @@ struct Retriever::State {
     const std::lock_guard lock(mutex);
     const auto it = indexes.find(tenant);
     if (it != indexes.end() && it->second->snapshot().generation() == (*snapshot)->generation()) return it->second;
-    auto made = DenseIndex::create(*std::move(snapshot), *pool);
+    auto made = DenseIndex::create(*std::move(snapshot), *pool, DenseScan::kInt8,
+                                   it != indexes.end() ? it->second.get() : nullptr);
     if (!made) return made.error();
     std::shared_ptr<const DenseIndex> shared = *std::move(made);
     // A tenant without vectors is not remembered: names that nobody has must not fill the memory.

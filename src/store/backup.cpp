@@ -49,7 +49,8 @@ void copy_segment(StoreState& store, const OpenSegment& segment, const std::stri
   const std::string name = segment_name(segment.record->header.id);
   copy_file(store.files(), *segment.file, join_path(destination, name));
   // The copy is verified, and thereby the original: a damaged segment is an error here and not a silent loss later.
-  const auto loaded = load_segment(store.files(), destination, segment.record->header, segment.record->checksum);
+  const auto loaded =
+      load_segment(store.files(), destination, segment.record->header, segment.record->checksum, KeepRows::kSmall);
   if (!loaded)
     throw Failure{Error{loaded.error().code, loaded.error().message + " (copied from " + store.file(name) + ")"}};
 }

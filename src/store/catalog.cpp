@@ -38,8 +38,8 @@ SegmentRecord read_record(const Database& database, const Statement& statement, 
 }
 
 Result<std::shared_ptr<const SegmentData>> load_and_compare(FileSystem& files, const std::string& store,
-                                                            const SegmentRecord& record) {
-  auto loaded = load_segment(files, store, record.header, record.checksum);
+                                                            const SegmentRecord& record, KeepRows rows) {
+  auto loaded = load_segment(files, store, record.header, record.checksum, rows);
   if (!loaded) return loaded;
   const std::vector<ChunkId>& ids = (*loaded)->chunk_ids;
   const std::string path = join_path(store, segment_name(record.header.id));
@@ -51,6 +51,9 @@ Result<std::shared_ptr<const SegmentData>> load_and_compare(FileSystem& files, c
   }
   return loaded;
 }
+
+/// Beyond these, rows stay in memory: a process may have few files open.
+constexpr std::size_t kMaxOpenFiles = 256;
 
 /// The file itself is bad; any other error may pass.
 bool is_damage(const Error& error) { return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kMismatch; }
@@ -102,18 +105,28 @@ std::shared_ptr<const Catalog> read_catalog(Database& database, const StoreId& s
   return catalog;
 }
 
-Result<std::shared_ptr<const SegmentData>> SegmentCache::load(const SegmentRecord& record, bool keep) {
+Result<std::shared_ptr<const SegmentData>> SegmentCache::load(const SegmentRecord& record, KeepRows rows, bool keep) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = entries_.find(record.header.id);
   if (found != entries_.end() && found->second.checksum == record.checksum) {
     if (!found->second.data) return found->second.error;
     // The registry entry may have changed by damage while the checksum stayed.
-    if (found->second.data->header == record.header) return found->second.data;
+    const SegmentData& known = *found->second.data;
+    if (known.header == record.header && (rows == KeepRows::kSmall || known.resident())) return found->second.data;
   }
-  auto loaded = load_and_compare(files_, store_, record);
+  const bool known = found != entries_.end() && found->second.checksum == record.checksum &&
+                     found->second.data->header == record.header;
+  auto loaded = known ? with_rows_in_memory(*found->second.data)
+                      : load_and_compare(files_, store_, record, open_files() < kMaxOpenFiles ? rows : KeepRows::kAll);
   if (loaded && keep) entries_[record.header.id] = {record.checksum, *loaded, {}};
   if (!loaded && is_damage(loaded.error())) entries_[record.header.id] = {record.checksum, nullptr, loaded.error()};
   return loaded;
+}
+
+std::size_t SegmentCache::open_files() const {
+  return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), [](const auto& entry) {
+    return entry.second.data && !entry.second.data->resident();
+  }));
 }
 
 std::optional<Error> SegmentCache::damage(const SegmentRecord& record) {
@@ -152,12 +165,14 @@ DamagedSegment describe_damage(const SegmentRecord& record, const Error& error) 
 }
 
 Result<std::shared_ptr<const VectorSnapshot>> make_snapshot(const Catalog& catalog, SegmentCache& cache,
-                                                            std::string_view tenant, std::string_view kind) {
+                                                            std::string_view tenant, std::string_view kind,
+                                                            VectorAccess access) {
+  const KeepRows rows = access == VectorAccess::kMemory ? KeepRows::kAll : KeepRows::kSmall;
   auto data = std::make_shared<VectorSnapshot::Data>();
   data->generation = catalog.generation;
   for (const SegmentRecord& record : catalog.segments) {
     if (record.tenant_name != tenant || record.header.kind != kind) continue;
-    auto segment = cache.load(record, true);
+    auto segment = cache.load(record, rows, true);
     if (!segment) {
       if (!is_damage(segment.error())) return segment.error();
       data->damaged.push_back(describe_damage(record, segment.error()));

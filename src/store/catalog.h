@@ -42,9 +42,10 @@ struct Catalog {
 class SegmentCache {
  public:
   SegmentCache(FileSystem& files, std::string store) : files_(files), store_(std::move(store)) {}
-  /// Loads and verifies, or gives what is in memory. `keep`: stays in memory. A failure is remembered only where the
-  /// file itself is bad (Corrupt, Mismatch); anything else may pass.
-  [[nodiscard]] Result<std::shared_ptr<const SegmentData>> load(const SegmentRecord& record, bool keep);
+  /// Loads and verifies, or gives what is known already if that has at least the rows of `rows` in memory. `keep`: it
+  /// is remembered. A failure is remembered only where the file itself is bad (Corrupt, Mismatch); anything else may
+  /// pass.
+  [[nodiscard]] Result<std::shared_ptr<const SegmentData>> load(const SegmentRecord& record, KeepRows rows, bool keep);
   /// What is known to be wrong with the segment.
   [[nodiscard]] std::optional<Error> damage(const SegmentRecord& record);
   /// Remembers as damaged the segments of `catalog`, the latest commit, whose files do not exist.
@@ -58,6 +59,7 @@ class SegmentCache {
     std::shared_ptr<const SegmentData> data;  ///< null: damaged
     Error error;
   };
+  [[nodiscard]] std::size_t open_files() const;
   FileSystem& files_;
   std::string store_;
   std::mutex mutex_;
@@ -76,7 +78,7 @@ struct VectorSnapshot::Data {
 /// Loads the vectors of one tenant and kind. Error: Io; NotFound where a file is gone (the catalog may be old).
 [[nodiscard]] Result<std::shared_ptr<const VectorSnapshot>> make_snapshot(const Catalog& catalog, SegmentCache& cache,
                                                                           std::string_view tenant,
-                                                                          std::string_view kind);
+                                                                          std::string_view kind, VectorAccess access);
 /// One byte for each of `ids` (ascending): 1 where it is not in `tombstones`.
 [[nodiscard]] std::vector<std::uint8_t> live_chunks(const std::vector<ChunkId>& ids, const ChunkSet& tombstones);
 [[nodiscard]] DamagedSegment describe_damage(const SegmentRecord& record, const Error& error);

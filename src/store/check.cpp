@@ -95,7 +95,7 @@ class Check {
     for (const SegmentRecord& record : catalog->segments) {
       ++report_.segments;
       // Read anew from the disk, whatever is in memory.
-      const auto data = load_segment(store_.files(), store_.path(), record.header, record.checksum);
+      const auto data = load_segment(store_.files(), store_.path(), record.header, record.checksum, KeepRows::kSmall);
       if (!data) {
         problem(segment_name(record.header.id), data.error().message);
         continue;

@@ -56,7 +56,7 @@ class Compaction {
   }
 
   void consider(const SegmentRecord& record, const ChunkSet& tombstones) {
-    const auto data = store_.segments().load(record, false);
+    const auto data = store_.segments().load(record, KeepRows::kSmall, false);
     if (!data) {
       if (has_live_chunks(record)) {
         throw Failure{
@@ -119,17 +119,19 @@ class Compaction {
     SegmentWriter writer(store_.files(), store_.path(), header);
     std::vector<ChunkId> ids;
     for (const Source& source : sources) {
-      const auto data = must(store_.segments().load(*source.record, false));
+      const auto data = must(store_.segments().load(*source.record, KeepRows::kSmall, false));
       for (std::size_t i = 0; i < source.live.size(); ++i) {
         if (source.live[i] != 0) ids.push_back(data->chunk_ids[i]);
       }
     }
     writer.append_ids(ids);
     for (const Source& source : sources) {
-      const auto data = must(store_.segments().load(*source.record, false));
-      const auto width = static_cast<std::size_t>(header.row_floats());
+      const auto data = must(store_.segments().load(*source.record, KeepRows::kSmall, false));
+      std::vector<float> rows(static_cast<std::size_t>(header.row_floats()));
       for (std::size_t i = 0; i < source.live.size(); ++i) {
-        if (source.live[i] != 0) writer.append_rows(data->rows().subspan(i * width, width));
+        if (source.live[i] == 0) continue;
+        must(data->read(i, 1, rows));
+        writer.append_rows(rows);
       }
     }
     written_.add(header.id);

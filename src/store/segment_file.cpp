@@ -18,6 +18,7 @@ constexpr std::size_t kHeaderBytes = 192;
 constexpr std::size_t kKindBytes = 32;
 constexpr std::uint64_t kAlignment = 64;
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20U;
+constexpr std::uint64_t kSmallBytes = std::uint64_t{1} << 20U;  ///< rows of fewer bytes are always kept in memory
 
 // Byte offsets of the header's fields.
 constexpr std::size_t kVersionAt = 8, kHeaderSizeAt = 12, kStoreAt = 16, kEncoderAt = 32, kTenantAt = 64, kIdAt = 96,
@@ -77,6 +78,61 @@ Status check_header(std::string_view found, const SegmentHeader& expected, const
     return damaged(ErrorCode::kMismatch, path, "a segment of another tenant");
   if (found != encode(expected))
     return damaged(ErrorCode::kCorrupt, path, "the header does not match the segment registry");
+  return {};
+}
+
+/// Tells whether rows are still those that were verified, at the speed of memory. It finds damage; it is no defence
+/// against one who may write to the store, who needs no trick.
+std::uint64_t fast_check(std::span<const float> rows) {
+  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15U;
+  std::uint64_t lanes[4] = {1, 2, 3, 4};
+  const char* bytes = reinterpret_cast<const char*>(rows.data());
+  std::size_t left = rows.size_bytes();
+  while (left > 0) {
+    std::uint64_t words[4] = {};
+    const std::size_t taken = std::min(left, sizeof words);
+    std::memcpy(words, bytes, taken);
+    // Multiplying by an odd number after adding loses nothing: another word gives another lane.
+    for (std::size_t i = 0; i < 4; ++i) lanes[i] = std::rotl((lanes[i] ^ words[i]) * kOdd, 29);
+    bytes += taken;
+    left -= taken;
+  }
+  std::uint64_t all = rows.size();
+  for (const std::uint64_t lane : lanes) all = std::rotl((all ^ lane) * kOdd, 31);
+  return all;
+}
+
+Status allocate_rows(SegmentData& data) {
+  data.floats = static_cast<std::size_t>(data.header.chunks * data.header.row_floats());
+  const std::size_t bytes = data.floats * sizeof(float);
+  data.memory.reset(
+      static_cast<float*>(std::aligned_alloc(kAlignment, std::max<std::size_t>(kAlignment, rounded_up(bytes)))));
+  if (data.memory) return {};
+  return Error{ErrorCode::kLimit, data.path + ": not enough memory for " + std::to_string(bytes) + " bytes of vectors"};
+}
+
+/// Reads all rows into memory and hashes them.
+Status read_rows(const ReadableFile& file, std::uint64_t at, SegmentData& data, Hasher& hasher) {
+  const std::size_t bytes = data.floats * sizeof(float);
+  if (const Status done = file.read(at, bytes, data.memory.get()); !done) return done;
+  hasher.update(std::string_view(reinterpret_cast<const char*>(data.memory.get()), bytes));
+  return {};
+}
+
+/// Reads all rows once to hash them and to remember a check of each chunk's.
+Status hash_rows(const ReadableFile& file, std::uint64_t at, SegmentData& data, Hasher& hasher) {
+  const auto width = static_cast<std::size_t>(data.header.row_floats());
+  const auto chunks = static_cast<std::size_t>(data.header.chunks);
+  const std::size_t at_once = std::max<std::size_t>(1, kBufferBytes / (width * sizeof(float)));
+  data.checks.reserve(chunks);
+  std::vector<float> buffer(std::min(at_once, chunks) * width);
+  for (std::size_t first = 0; first < chunks; first += at_once) {
+    const std::span<float> piece(buffer.data(), std::min(at_once, chunks - first) * width);
+    if (const Status done = file.read(at + first * width * sizeof(float), piece.size_bytes(), piece.data()); !done)
+      return done;
+    hasher.update(std::string_view(reinterpret_cast<const char*>(piece.data()), piece.size_bytes()));
+    for (std::size_t i = 0; i < piece.size(); i += width) data.checks.push_back(fast_check(piece.subspan(i, width)));
+  }
   return {};
 }
 
@@ -152,7 +208,8 @@ Digest SegmentWriter::finish() {
 }
 
 Result<std::shared_ptr<const SegmentData>> load_segment(FileSystem& files, const std::string& store,
-                                                        const SegmentHeader& expected, const Digest& checksum) {
+                                                        const SegmentHeader& expected, const Digest& checksum,
+                                                        KeepRows rows) {
   const std::string path = join_path(store, segment_name(expected.id));
   auto file = files.open(path);
   if (!file) return file.error();
@@ -178,28 +235,54 @@ Result<std::shared_ptr<const SegmentData>> load_segment(FileSystem& files, const
   }
   auto data = std::make_shared<SegmentData>();
   data->header = expected;
+  data->path = path;
+  const bool in_file = rows == KeepRows::kSmall && row_bytes(expected) >= kSmallBytes;
+  if (!in_file) {
+    if (const Status allocated = allocate_rows(*data); !allocated) return allocated.error();
+  }
   std::string ids(static_cast<std::size_t>(rows_at - kHeaderBytes), '\0');
-  data->floats = static_cast<std::size_t>(expected.chunks * expected.row_floats());
-  const std::size_t bytes = data->floats * sizeof(float);
-  data->memory.reset(
-      static_cast<float*>(std::aligned_alloc(kAlignment, std::max<std::size_t>(kAlignment, rounded_up(bytes)))));
-  if (!data->memory)
-    return Error{ErrorCode::kLimit, path + ": not enough memory for " + std::to_string(bytes) + " bytes of vectors"};
   Digest stored{};
-  Status read = (*file)->read(kHeaderBytes, ids.size(), ids.data());
-  if (read) read = (*file)->read(rows_at, bytes, data->memory.get());
-  if (read) read = (*file)->read(checksum_at, stored.size(), stored.data());
-  if (!read) return read.error();
   Hasher hasher(Hasher::Kind::kBlake2b);
   hasher.update(head);
+  Status read = (*file)->read(kHeaderBytes, ids.size(), ids.data());
   hasher.update(ids);
-  hasher.update(std::string_view(reinterpret_cast<const char*>(data->memory.get()), bytes));
+  if (read) read = in_file ? hash_rows(**file, rows_at, *data, hasher) : read_rows(**file, rows_at, *data, hasher);
+  if (read) read = (*file)->read(checksum_at, stored.size(), stored.data());
+  if (!read) return read.error();
   const Digest found = hasher.finish();
   if (found != stored) return damaged(ErrorCode::kCorrupt, path, "the checksum does not match: the file was damaged");
   if (found != checksum)
     return damaged(ErrorCode::kCorrupt, path, "not the file that vault.db names (another checksum)");
   data->chunk_ids.resize(static_cast<std::size_t>(expected.chunks));
   if (!ids.empty()) std::memcpy(data->chunk_ids.data(), ids.data(), data->chunk_ids.size() * sizeof(ChunkId));
+  if (in_file) data->file = *std::move(file);
+  return std::shared_ptr<const SegmentData>(std::move(data));
+}
+
+Status SegmentData::read(std::size_t first, std::size_t count, std::span<float> out) const {
+  const auto width = static_cast<std::size_t>(header.row_floats());
+  if (resident()) {
+    const auto from = rows().subspan(first * width, count * width);
+    std::copy(from.begin(), from.end(), out.begin());
+    return {};
+  }
+  const std::uint64_t at = kHeaderBytes + id_bytes(header) + std::uint64_t{first} * width * sizeof(float);
+  if (const Status done = file->read(at, count * width * sizeof(float), out.data()); !done) return done;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (fast_check(out.subspan(i * width, width)) != checks[first + i])
+      return damaged(ErrorCode::kCorrupt, path, "the file was changed after it was opened");
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const SegmentData>> with_rows_in_memory(const SegmentData& segment) {
+  auto data = std::make_shared<SegmentData>();
+  data->header = segment.header;
+  data->chunk_ids = segment.chunk_ids;
+  data->path = segment.path;
+  if (const Status allocated = allocate_rows(*data); !allocated) return allocated.error();
+  const std::span<float> all(data->memory.get(), data->floats);
+  if (const Status done = segment.read(0, data->chunk_ids.size(), all); !done) return done.error();
   return std::shared_ptr<const SegmentData>(std::move(data));
 }
 

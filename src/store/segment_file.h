@@ -37,16 +37,29 @@ struct SegmentHeader {
 /// The id in a name such as "000001.seg" or "000001.seg.tmp"; 0 where the name is not ours.
 [[nodiscard]] std::uint64_t segment_id_of(std::string_view file_name, bool& temporary);
 
-/// Vectors of a segment in memory. Immutable once loaded.
+/// A verified segment: its ids in memory, its rows in memory or, by position, in its file. Immutable once loaded.
 struct SegmentData {
   struct Free {
     void operator()(void* block) const noexcept { std::free(block); }
   };
   SegmentHeader header;
   std::vector<ChunkId> chunk_ids;
-  std::unique_ptr<float[], Free> memory;  ///< 64-byte aligned
-  std::size_t floats = 0;
+  std::unique_ptr<float[], Free> memory;  ///< 64-byte aligned; null where the rows stay in the file
+  std::size_t floats = 0;                 ///< of `memory`
+  std::unique_ptr<ReadableFile> file;     ///< open, so that the rows outlive the file's name; null with `memory`
+  std::vector<std::uint64_t> checks;      ///< with `file`: fast_check of each chunk's rows as they were verified
+  std::string path;
+
+  [[nodiscard]] bool resident() const { return file == nullptr; }
   [[nodiscard]] std::span<const float> rows() const { return {memory.get(), floats}; }
+  /// Rows of chunks [first, first + count) to `out`. Error: Corrupt where the file changed since; Io.
+  [[nodiscard]] Status read(std::size_t first, std::size_t count, std::span<float> out) const;
+};
+
+/// Which rows `load_segment` keeps in memory.
+enum class KeepRows {
+  kAll,
+  kSmall,  ///< those of segments under a mebibyte, which are not worth an open file
 };
 
 /// Writes one segment: header, then all ids, then all rows, then `finish`. Throws Failure. Until `finish` returns
@@ -81,6 +94,9 @@ class SegmentWriter {
 /// Error: Corrupt or Mismatch with the file's name and what is wrong; NotFound; Io.
 [[nodiscard]] Result<std::shared_ptr<const SegmentData>> load_segment(FileSystem& files, const std::string& store,
                                                                       const SegmentHeader& expected,
-                                                                      const Digest& checksum);
+                                                                      const Digest& checksum,
+                                                                      KeepRows rows = KeepRows::kAll);
+/// The same segment with its rows in memory, read from the file that is open. Error: as SegmentData::read; Limit.
+[[nodiscard]] Result<std::shared_ptr<const SegmentData>> with_rows_in_memory(const SegmentData& segment);
 
 }  // namespace casemate

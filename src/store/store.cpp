@@ -181,8 +181,9 @@ Status Store::write_cache(std::string_view tenant, std::span<const CacheEntry> e
 Result<bool> Store::refresh() {
   return guarded([&] { return state_->refresh(); });
 }
-Result<std::shared_ptr<const VectorSnapshot>> Store::snapshot(std::string_view tenant, std::string_view kind) const {
-  return guarded([&] { return state_->snapshot(tenant, kind); });
+Result<std::shared_ptr<const VectorSnapshot>> Store::snapshot(std::string_view tenant, std::string_view kind,
+                                                              VectorAccess access) const {
+  return guarded([&] { return state_->snapshot(tenant, kind, access); });
 }
 Result<std::shared_ptr<const ChunkSet>> Store::select(std::string_view tenant, const DocumentFilter& filter) const {
   return guarded([&] {
@@ -222,7 +223,8 @@ Result<StoredDocument> Store::document(std::string_view tenant, std::string_view
   });
 }
 
-Result<std::vector<StoredDocument>> Store::documents(std::string_view tenant, std::string_view after_id, int limit) const {
+Result<std::vector<StoredDocument>> Store::documents(std::string_view tenant, std::string_view after_id,
+                                                     int limit) const {
   return guarded([&] {
     const auto connection = state_->reader();
     const Transaction transaction(*connection, Transaction::Kind::kRead);

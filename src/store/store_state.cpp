@@ -97,7 +97,7 @@ void StoreState::verify_segments() {
     const auto current = catalog();
     bool missing = false;
     for (const SegmentRecord& record : current->segments) {
-      const auto loaded = cache_.load(record, options_.load_vectors);
+      const auto loaded = cache_.load(record, KeepRows::kSmall, options_.load_vectors);
       if (loaded || loaded.error().code == ErrorCode::kCorrupt || loaded.error().code == ErrorCode::kMismatch) continue;
       if (loaded.error().code != ErrorCode::kNotFound) throw Failure{loaded.error()};
       missing = true;
@@ -136,8 +136,9 @@ bool StoreState::refresh() {
   return true;
 }
 
-std::shared_ptr<const VectorSnapshot> StoreState::snapshot(std::string_view tenant, std::string_view kind) {
-  const std::pair<std::string, std::string> key(tenant, kind);
+std::shared_ptr<const VectorSnapshot> StoreState::snapshot(std::string_view tenant, std::string_view kind,
+                                                           VectorAccess access) {
+  const std::tuple<std::string, std::string, VectorAccess> key(tenant, kind, access);
   for (int attempt = 0;; ++attempt) {
     std::shared_ptr<const Catalog> current;
     {
@@ -146,7 +147,7 @@ std::shared_ptr<const VectorSnapshot> StoreState::snapshot(std::string_view tena
       if (found != snapshots_.end()) return found->second;
       current = catalog_;
     }
-    auto made = make_snapshot(*current, cache_, tenant, kind);
+    auto made = make_snapshot(*current, cache_, tenant, kind, access);
     if (made) {
       const std::lock_guard<std::mutex> lock(catalog_mutex_);
       if (catalog_ == current && !(*made)->blocks().empty()) snapshots_[key] = *made;

@@ -44,7 +44,8 @@ class StoreState {
   [[nodiscard]] std::shared_ptr<const Catalog> catalog() const;
   /// True where there was a new commit.
   bool refresh();
-  [[nodiscard]] std::shared_ptr<const VectorSnapshot> snapshot(std::string_view tenant, std::string_view kind);
+  [[nodiscard]] std::shared_ptr<const VectorSnapshot> snapshot(std::string_view tenant, std::string_view kind,
+                                                               VectorAccess access);
   /// Chunks of `tenant` that may lie in damaged segments.
   [[nodiscard]] ChunkSet damaged_chunks(std::string_view tenant);
 
@@ -83,7 +84,7 @@ class StoreState {
   SegmentCache cache_;
   mutable std::mutex catalog_mutex_;
   std::shared_ptr<const Catalog> catalog_;
-  std::map<std::pair<std::string, std::string>, std::shared_ptr<const VectorSnapshot>> snapshots_;
+  std::map<std::tuple<std::string, std::string, VectorAccess>, std::shared_ptr<const VectorSnapshot>> snapshots_;
 };
 
 /// Removes files on a failing way out: segments that are complete and whose transaction was not tried to commit.

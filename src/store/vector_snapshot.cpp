@@ -52,6 +52,16 @@ std::size_t VectorSnapshot::live_chunks() const noexcept { return data_->live_ch
 std::int64_t VectorSnapshot::generation() const noexcept { return data_->generation; }
 std::span<const DamagedSegment> VectorSnapshot::damaged() const noexcept { return data_->damaged; }
 
+Status VectorSnapshot::read_rows(std::size_t index, std::size_t first, std::size_t count, std::span<float> out) const {
+  const bool there = index < data_->blocks.size() && first <= data_->blocks[index].chunks &&
+                     count <= data_->blocks[index].chunks - first;
+  if (!there) return Error{ErrorCode::kInvalidArgument, "these chunks are not in the snapshot"};
+  const SegmentData& segment = *data_->segments[index];
+  if (out.size() != count * segment.header.row_floats())
+    return Error{ErrorCode::kInvalidArgument, "the output must have room for exactly the rows"};
+  return segment.read(first, count, out);
+}
+
 std::vector<std::uint8_t> VectorSnapshot::mask(std::size_t index, const ChunkSet& allowed) const {
   const VectorBlock& block = data_->blocks[index];
   std::vector<std::uint8_t> mask(block.live.begin(), block.live.end());

@@ -153,11 +153,11 @@ TEST_F(DenseIndexTest, GivesTheRowOfAServedChunkOnly) {
   add("t", 4, "a", "x");
   const auto before = index("t");
   const ChunkId first = before->snapshot().blocks()[0].chunk_ids[0];
-  EXPECT_EQ(before->row(first).size(), static_cast<std::size_t>(kDimension));
-  EXPECT_TRUE(before->row(first + 1000).empty());
+  EXPECT_EQ(before->row(first)->size(), static_cast<std::size_t>(kDimension));
+  EXPECT_TRUE(before->row(first + 1000)->empty());
   ASSERT_TRUE(store_->delete_documents("t", std::vector<std::string>{"a0"}).ok());
-  EXPECT_TRUE(index("t")->row(first).empty());
-  EXPECT_FALSE(before->row(first).empty());  // the old snapshot still shows what it showed
+  EXPECT_TRUE(index("t")->row(first)->empty());
+  EXPECT_FALSE(before->row(first)->empty());  // the old snapshot still shows what it showed
 }
 
 }  // namespace

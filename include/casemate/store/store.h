@@ -27,7 +27,7 @@ struct StoreOptions {
   const Clock* clock = nullptr;  ///< not owned, outlives the store; null: the real one
   bool read_only = false;        ///< open for reading only; any number of readers beside one writer
   bool load_vectors =
-      true;  ///< read and verify all vectors at open; false: on first use (for commands that only write)
+      true;  ///< verify all segments at open, once; false: on first use too (for commands that only write)
   int busy_timeout_ms = 5000;              ///< how long to wait for SQLite's short internal locks; in [0, 600000]
   std::optional<EncoderIdentity> encoder;  ///< refuse a store whose encoder is another one; unset: any
 };
@@ -134,9 +134,11 @@ class Store {
 
   /// Picks up commits of other processes for `snapshot`. True where there was one.
   [[nodiscard]] Result<bool> refresh();
-  /// The vectors of `kind` as of the last `refresh` or own commit; no blocks for an unknown tenant or kind.
+  /// The vectors of `kind` as of the last `refresh` or own commit; no blocks for an unknown tenant or kind. Rows of
+  /// large segments stay in their files unless VectorAccess::kMemory asks for all.
   [[nodiscard]] Result<std::shared_ptr<const VectorSnapshot>> snapshot(std::string_view tenant,
-                                                                       std::string_view kind = kPassageVectors) const;
+                                                                       std::string_view kind = kPassageVectors,
+                                                                       VectorAccess access = VectorAccess::kFile) const;
   /// Chunks of the documents that `filter` lets through. Error: Limit for lists of more than 1000 labels.
   [[nodiscard]] Result<std::shared_ptr<const ChunkSet>> select(std::string_view tenant,
                                                                const DocumentFilter& filter) const;

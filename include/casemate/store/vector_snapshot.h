@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "casemate/core/status.h"
 #include "casemate/store/document.h"
 
 namespace casemate {
@@ -38,13 +39,21 @@ class ChunkSet {
   std::vector<ChunkRange> ranges_;
 };
 
-/// Vectors of one segment file, in memory. The spans live as long as the snapshot that they came from.
+/// Where the rows of a snapshot lie.
+enum class VectorAccess : std::uint8_t {
+  kFile,    ///< in the segment files, for `read_rows`; small segments and what was read before are in memory
+  kMemory,  ///< in memory, as `VectorBlock::rows`
+};
+
+/// Vectors of one segment file. The spans live as long as the snapshot that they came from.
 struct VectorBlock {
-  std::string file;                    ///< "segments/000001.seg"
-  std::size_t chunks = 0;              ///< n
-  int rows_per_chunk = 1;              ///< r
-  int dimension = 0;                   ///< d
-  std::span<const float> rows;         ///< [n * r, d] row-major, 64-byte aligned; chunk i has rows i*r ... i*r + r-1
+  std::string file;        ///< "segments/000001.seg"
+  std::size_t chunks = 0;  ///< n
+  int rows_per_chunk = 1;  ///< r
+  int dimension = 0;       ///< d
+  /// [n * r, d] row-major, 64-byte aligned; chunk i has rows i*r ... i*r + r-1. Empty where they lie in the file alone
+  /// (with VectorAccess::kFile, for large segments).
+  std::span<const float> rows;
   std::span<const ChunkId> chunk_ids;  ///< [n] strictly ascending
   std::span<const std::uint8_t> live;  ///< [n] 1: serve it, 0: deleted
 };
@@ -71,6 +80,10 @@ class VectorSnapshot {
   [[nodiscard]] std::span<const VectorBlock> blocks() const noexcept;
   /// Chunks that are live.
   [[nodiscard]] std::size_t live_chunks() const noexcept;
+  /// Copies the rows of chunks [first, first + count) of block `index` to `out` [count * r, d], from memory or by
+  /// position from the file, whose bytes must be those that were verified when it was opened. No limit on threads.
+  /// Error: InvalidArgument for chunks that are not there; Corrupt where the file was cut or changed since; Io.
+  [[nodiscard]] Status read_rows(std::size_t index, std::size_t first, std::size_t count, std::span<float> out) const;
   /// Number of the commit that this shows.
   [[nodiscard]] std::int64_t generation() const noexcept;
   /// Segments of this tenant and kind that are left out because they are damaged: results without them are incomplete.
