@@ -1,0 +1,151 @@
+// What RAGMask finds about each candidate; ragmask.cpp makes a ranking of it.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "casemate/defend/ragmask.h"
+#include "casemate/encoder/differentiable_encoder.h"
+#include "defend/gradient_screen.h"
+#include "defend/mask_embedder.h"
+#include "defend/mask_similarity.h"
+
+namespace casemate {
+namespace {
+
+bool all_finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+}
+
+Result<std::vector<float>> query_embedding(const DefenceQuery& query, const Encoder& encoder) {
+  std::vector<float> embedding = query.embedding;
+  if (embedding.empty()) {
+    const std::string_view text[] = {query.text.bytes()};
+    auto encoded = encoder.encode_queries(text);
+    if (!encoded) return encoded.error().in("query");
+    embedding = std::move(encoded->embeddings.values);
+  }
+  if (embedding.size() != encoder.info().dimension) {
+    return Error{ErrorCode::kInvalidArgument, "ragmask: the query's embedding has " + std::to_string(embedding.size()) +
+                                                  " values, the encoder's have " +
+                                                  std::to_string(encoder.info().dimension)};
+  }
+  if (!all_finite(embedding)) return Error{ErrorCode::kInvalidArgument, "ragmask: the query's embedding is not finite"};
+  return embedding;
+}
+
+/// The pool with equal texts cut and embedded once.
+struct Pool {
+  std::vector<MaskedPassage> passages;
+  std::vector<std::size_t> of_candidate;  ///< index into `passages`
+};
+
+Pool cut_pool(const Encoder& encoder, std::span<const PassageCandidate> candidates, std::size_t mask_length) {
+  Pool pool;
+  std::map<std::pair<Digest, Digest>, std::size_t> known;
+  for (const PassageCandidate& candidate : candidates) {
+    MaskedPassage passage = cut_passage(encoder, candidate, mask_length);
+    const auto [place, is_new] = known.try_emplace({passage.content_hash, passage.text_hash}, pool.passages.size());
+    if (is_new) pool.passages.push_back(std::move(passage));
+    pool.of_candidate.push_back(place->second);
+  }
+  return pool;
+}
+
+/// Embeds every segment of every passage.
+Result<std::vector<SegmentSimilarities>> examine_all(const MaskEmbedder& embedder, std::string_view tenant,
+                                                     std::span<const MaskedPassage> passages,
+                                                     std::span<const float> query, std::stop_token stop,
+                                                     MaskCosts& costs) {
+  std::vector<const MaskedPassage*> pointers;
+  for (const MaskedPassage& passage : passages) pointers.push_back(&passage);
+  const auto segments = embedder.embed_segments(tenant, pointers, stop, costs);
+  if (!segments) return segments.error();
+  std::vector<SegmentSimilarities> out;
+  for (const auto& rows : *segments) out.push_back(similarities_of(rows, query));
+  return out;
+}
+
+}  // namespace
+
+std::size_t MaskJudgement::suspicious() const {
+  return static_cast<std::size_t>(
+      std::count_if(segments.begin(), segments.end(), [](const SegmentJudgement& s) { return s.suspicious; }));
+}
+
+double MaskJudgement::largest_drop() const {
+  double largest = 0;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const double drop = similarity - segments[i].perturbed;
+    largest = i == 0 ? drop : std::max(largest, drop);
+  }
+  return largest;
+}
+
+Result<MaskReport> RagMask::examine(const DefenceQuery& query, std::span<const PassageCandidate> candidates,
+                                    std::stop_token stop) const {
+  return examine_as(options_, query, candidates, stop);
+}
+
+Result<MaskReport> RagMask::examine_as(const RagMaskOptions& options, const DefenceQuery& query,
+                                       std::span<const PassageCandidate> candidates, std::stop_token stop) const {
+  const auto q = query_embedding(query, encoder_);
+  if (!q) return q.error();
+  const Pool pool = cut_pool(encoder_, candidates, static_cast<std::size_t>(options.mask_length_tokens));
+  MaskReport report;
+  auto found = options.screen == MaskScreen::kGradient
+                   ? screen_by_gradient(options, dynamic_cast<const DifferentiableEncoder&>(encoder_), *embedder_,
+                                        query.tenant, pool.passages, *q, stop, report.costs)
+                   : examine_all(*embedder_, query.tenant, pool.passages, *q, stop, report.costs);
+  if (!found) return found.error();
+
+  // Judge each segment, and collect which sanitised passages must be embedded.
+  std::vector<MaskEmbedder::Variant> variants;
+  std::vector<std::optional<std::size_t>> variant_of(candidates.size());
+  std::map<std::pair<std::size_t, std::vector<std::size_t>>, std::size_t> known;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const MaskedPassage& passage = pool.passages[pool.of_candidate[i]];
+    const SegmentSimilarities& similarities = (*found)[pool.of_candidate[i]];
+    MaskJudgement& judgement = report.judgements.emplace_back();
+    judgement.tokens = passage.tokens;
+    judgement.tokens_cut = passage.tokens_cut;
+    if (similarities.failed) {
+      judgement.failure = "the encoder cannot embed it with a segment perturbed";
+      continue;
+    }
+    const std::vector<float>& own = candidates[i].embedding;
+    judgement.embedding_replaced = own.size() != q->size() || !all_finite(own);
+    judgement.similarity = judgement.embedding_replaced ? similarities.whole : inner_product(*q, own);
+    judgement.delta = threshold_of(options, judgement.similarity);
+    std::vector<std::size_t> suspicious;
+    for (std::size_t s = 0; s < passage.segments.size(); ++s) {
+      const double perturbed = similarities.perturbed[s];
+      const bool harmless = perturbed + judgement.delta > judgement.similarity;
+      judgement.segments.push_back({passage.segments[s].bytes, perturbed, similarities.exact[s] != 0, !harmless});
+      if (!harmless) suspicious.push_back(s);
+    }
+    judgement.sanitised_similarity = judgement.similarity;
+    if (suspicious.empty()) continue;
+    if (suspicious.size() == 1 && options.sanitise == options.perturb && similarities.exact[suspicious[0]]) {
+      judgement.sanitised_similarity = similarities.perturbed[suspicious[0]];
+      continue;
+    }
+    const auto [place, is_new] = known.try_emplace({pool.of_candidate[i], suspicious}, variants.size());
+    if (is_new) variants.push_back({&passage, suspicious, options.sanitise});
+    variant_of[i] = place->second;
+  }
+  const auto sanitised = embedder_->embed_variants(query.tenant, variants, stop, report.costs);
+  if (!sanitised) return sanitised.error();
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!variant_of[i]) continue;
+    const std::vector<float>& row = (*sanitised)[*variant_of[i]];
+    if (row.empty()) {
+      report.judgements[i].failure = "the encoder cannot embed what is left of it";
+    } else {
+      report.judgements[i].sanitised_similarity = inner_product(*q, row);
+    }
+  }
+  return report;
+}
+
+}  // namespace casemate
