@@ -15,10 +15,11 @@ std::vector<std::size_t> worth_embedding(const RagMaskOptions& options, const Se
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return predicted.perturbed[a] < predicted.perturbed[b]; });
-  const double near = options.screen_share * threshold_of(options, predicted.whole);
-  order.erase(std::find_if(order.begin(), order.end(),
-                           [&](std::size_t s) { return predicted.whole - predicted.perturbed[s] < near; }),
-              order.end());
+  const double whole = *predicted.whole;
+  const double near = options.screen_share * threshold_of(options, whole);
+  order.erase(
+      std::find_if(order.begin(), order.end(), [&](std::size_t s) { return whole - predicted.perturbed[s] < near; }),
+      order.end());
   if (order.size() > static_cast<std::size_t>(options.screen_exact))
     order.resize(static_cast<std::size_t>(options.screen_exact));
   return order;
@@ -46,7 +47,7 @@ Result<bool> predict(const RagMaskOptions& options, const DifferentiableEncoder&
     similarities.whole = inner_product(query, result->embeddings.row(i));
     similarities.perturbed =
         predicted_similarities(passages[which[i]], options.perturb, result->gradient(i), result->presence_of(i),
-                               encoder.word_embeddings(), encoder.tokenizer().mask_id(), similarities.whole);
+                               encoder.word_embeddings(), encoder.tokenizer().mask_id(), *similarities.whole);
     similarities.exact.assign(similarities.perturbed.size(), 0);
   }
   return true;
@@ -105,18 +106,19 @@ std::vector<double> predicted_similarities(const MaskedPassage& passage, MaskAct
 Result<std::vector<SegmentSimilarities>> screen_by_gradient(const RagMaskOptions& options,
                                                             const DifferentiableEncoder& encoder,
                                                             const MaskEmbedder& embedder, std::string_view tenant,
-                                                            std::span<const MaskedPassage> passages,
+                                                            std::span<MaskedPassage> passages,
                                                             std::span<const float> query, std::stop_token stop,
                                                             MaskCosts& costs) {
   std::vector<SegmentSimilarities> out(passages.size());
   std::vector<std::size_t> missing;
   for (std::size_t p = 0; p < passages.size(); ++p) {
-    const MaskEmbedder::Segments cached = embedder.cached_segments(tenant, passages[p]);
-    if (cached.empty()) {
-      missing.push_back(p);
-    } else {
+    MaskEmbedder::Segments cached;
+    if (embedder.load(tenant, passages[p], cached)) {
       out[p] = similarities_of(cached, query);
+      continue;
     }
+    embedder.cut(passages[p]);
+    missing.push_back(p);
   }
   for (std::size_t next = 0; next < missing.size();) {
     if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped while screening passages"};
@@ -133,7 +135,7 @@ Result<std::vector<SegmentSimilarities>> screen_by_gradient(const RagMaskOptions
       continue;
     }
     // A passage without finite gradients: all of these go the exact way, which tells which one it is.
-    std::vector<const MaskedPassage*> pointers;
+    std::vector<MaskedPassage*> pointers;
     for (const std::size_t p : which) pointers.push_back(&passages[p]);
     const auto segments = embedder.embed_segments(tenant, pointers, stop, costs);
     if (!segments) return segments.error();

@@ -22,12 +22,12 @@ namespace casemate {
                                                          std::span<const float> word_embeddings, TokenId mask_id,
                                                          double similarity);
 
-/// One forward and backward pass a passage, then exact embeddings of the segments whose predicted drop is near or over
-/// the threshold, the largest first, at most `options.screen_exact` a passage; the rest keeps its prediction. Passages
-/// whose segments are all in the cache are exact. Error: what the encoder says; Cancelled.
+/// Cuts the passages. One forward and backward pass a passage, then exact embeddings of the segments whose predicted
+/// drop is near or over the threshold, the largest first, at most `options.screen_exact` a passage; the rest keeps its
+/// prediction. Passages whose segments are all in the cache are exact. Error: what the encoder says; Cancelled.
 [[nodiscard]] Result<std::vector<SegmentSimilarities>> screen_by_gradient(
     const RagMaskOptions& options, const DifferentiableEncoder& encoder, const MaskEmbedder& embedder,
-    std::string_view tenant, std::span<const MaskedPassage> passages, std::span<const float> query,
-    std::stop_token stop, MaskCosts& costs);
+    std::string_view tenant, std::span<MaskedPassage> passages, std::span<const float> query, std::stop_token stop,
+    MaskCosts& costs);
 
 }  // namespace casemate

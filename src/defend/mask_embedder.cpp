@@ -1,30 +1,14 @@
 #include "defend/mask_embedder.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
+
+#include "defend/mask_record.h"
 
 namespace casemate {
 namespace {
 
 /// Tokens encoded between two looks at the stop token: about two seconds of a small model on one core.
 constexpr std::size_t kTokensBetweenStops = 16384;
-
-static_assert(std::endian::native == std::endian::little, "cached embeddings are little-endian floats");
-
-std::string to_bytes(std::span<const float> values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
-}
-
-/// Empty where the bytes are not `count` finite floats: a damaged value counts as absent.
-std::vector<float> from_bytes(const std::string& bytes, std::size_t count) {
-  if (bytes.size() != count * sizeof(float)) return {};
-  std::vector<float> values(count);
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  if (!std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); })) return {};
-  return values;
-}
 
 Error cancelled() { return {ErrorCode::kCancelled, "stopped while embedding masked passages"}; }
 
@@ -82,20 +66,28 @@ Result<std::vector<std::vector<float>>> MaskEmbedder::encode(std::span<const std
   return rows;
 }
 
-MaskEmbedder::Segments MaskEmbedder::cached_segments(std::string_view tenant, const MaskedPassage& passage) const {
-  if (cache_ == nullptr) return {};
+void MaskEmbedder::cut(MaskedPassage& passage) const {
+  cut_passage(encoder_, static_cast<std::size_t>(options_.mask_length_tokens), passage);
+}
+
+bool MaskEmbedder::load(std::string_view tenant, MaskedPassage& passage, Segments& segments) const {
+  if (cache_ == nullptr) return false;
   const auto found = cache_->get(tenant, passage.content_hash, segments_key(passage));
-  return found ? from_bytes(*found, (passage.segments.size() + 1) * dimension()) : Segments{};
+  std::vector<float> rows;
+  if (!found || !segments_from_bytes(*found, encoder_.info().dimension, passage, rows)) return false;
+  segments = std::move(rows);
+  return true;
 }
 
 Result<std::vector<MaskEmbedder::Segments>> MaskEmbedder::embed_segments(std::string_view tenant,
-                                                                         std::span<const MaskedPassage* const> passages,
+                                                                         std::span<MaskedPassage* const> passages,
                                                                          std::stop_token stop, MaskCosts& costs) const {
   std::vector<Segments> out(passages.size());
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < passages.size(); ++i) {
-    out[i] = cached_segments(tenant, *passages[i]);
-    if (out[i].empty()) missing.push_back(i);
+    if (load(tenant, *passages[i], out[i])) continue;
+    cut(*passages[i]);
+    missing.push_back(i);
   }
   for (std::size_t next = 0; next < missing.size();) {
     if (stop.stop_requested()) return cancelled();
@@ -104,10 +96,9 @@ Result<std::vector<MaskEmbedder::Segments>> MaskEmbedder::embed_segments(std::st
     std::size_t end = next;
     for (; end < missing.size() && tokens < kTokensBetweenStops; ++end) {
       const MaskedPassage& passage = *passages[missing[end]];
-      sequences.push_back(passage.ids);
       for (std::size_t s = 0; s < passage.segments.size(); ++s)
-        sequences.push_back(perturbed_ids(passage, std::span(&s, 1), options_.perturb, mask_id()));
-      tokens += passage.ids.size() * (passage.segments.size() + 1);
+        sequences.push_back(perturbed_ids(passage, std::span(&s, 1), options_.perturb, encoder_.tokenizer().mask_id()));
+      tokens += passage.ids.size() * passage.segments.size();
     }
     auto rows = encode(sequences, costs);
     if (!rows) return rows.error();
@@ -115,27 +106,38 @@ Result<std::vector<MaskEmbedder::Segments>> MaskEmbedder::embed_segments(std::st
     std::size_t row = 0;
     for (; next < end; ++next) {
       const MaskedPassage& passage = *passages[missing[next]];
-      Segments& all = out[missing[next]];
-      const std::span<const std::vector<float>> own(rows->data() + row, passage.segments.size() + 1);
+      const std::span<const std::vector<float>> own(rows->data() + row, passage.segments.size());
       row += own.size();
       if (std::any_of(own.begin(), own.end(), [](const auto& each) { return each.empty(); })) continue;
+      std::vector<float> all;
       for (const auto& each : own) all.insert(all.end(), each.begin(), each.end());
-      if (cache_ != nullptr) entries.push_back({passage.content_hash, segments_key(passage), to_bytes(all)});
+      if (cache_ != nullptr)
+        entries.push_back({passage.content_hash, segments_key(passage), segments_to_bytes(passage, all)});
+      out[missing[next]] = std::move(all);
     }
     if (!entries.empty()) cache_->put(tenant, entries);
   }
   return out;
 }
 
+std::vector<TokenId> MaskEmbedder::ids_of(const Variant& variant) const {
+  const TokenId mask_id = encoder_.tokenizer().mask_id();
+  if (!variant.passage->ids.empty()) return perturbed_ids(*variant.passage, variant.which, variant.action, mask_id);
+  MaskedPassage whole = *variant.passage;
+  cut(whole);
+  return perturbed_ids(whole, variant.which, variant.action, mask_id);
+}
+
 Result<std::vector<std::vector<float>>> MaskEmbedder::embed_variants(std::string_view tenant,
                                                                      std::span<const Variant> variants,
                                                                      std::stop_token stop, MaskCosts& costs) const {
+  const std::size_t dimension = encoder_.info().dimension;
   std::vector<std::vector<float>> out(variants.size());
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (cache_ != nullptr) {
       const auto found = cache_->get(tenant, variants[i].passage->content_hash, variant_key(variants[i]));
-      if (found) out[i] = from_bytes(*found, dimension());
+      if (found) out[i] = floats_from_bytes(*found, dimension);
     }
     if (out[i].empty()) missing.push_back(i);
   }
@@ -145,8 +147,7 @@ Result<std::vector<std::vector<float>>> MaskEmbedder::embed_variants(std::string
     std::size_t tokens = 0;
     std::size_t end = next;
     for (; end < missing.size() && tokens < kTokensBetweenStops; ++end) {
-      const Variant& variant = variants[missing[end]];
-      sequences.push_back(perturbed_ids(*variant.passage, variant.which, variant.action, mask_id()));
+      sequences.push_back(ids_of(variants[missing[end]]));
       tokens += sequences.back().size();
     }
     auto rows = encode(sequences, costs);
@@ -156,7 +157,7 @@ Result<std::vector<std::vector<float>>> MaskEmbedder::embed_variants(std::string
       const Variant& variant = variants[missing[next]];
       out[missing[next]] = std::move((*rows)[row]);
       if (cache_ == nullptr || out[missing[next]].empty()) continue;
-      entries.push_back({variant.passage->content_hash, variant_key(variant), to_bytes(out[missing[next]])});
+      entries.push_back({variant.passage->content_hash, variant_key(variant), floats_to_bytes(out[missing[next]])});
     }
     if (!entries.empty()) cache_->put(tenant, entries);
   }

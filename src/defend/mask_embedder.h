@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -19,16 +20,19 @@ class MaskEmbedder {
  public:
   MaskEmbedder(const RagMaskOptions& options, const Encoder& encoder, PassageCache* cache);
 
-  /// The passage as it is and with each segment perturbed: [1 + segments, d]. Empty where the encoder failed on one.
-  using Segments = std::vector<float>;
+  /// A passage with each segment perturbed: [segments, d]. Nothing where the encoder failed on one of them.
+  using Segments = std::optional<std::vector<float>>;
+
+  /// Cuts the passages and embeds them; those in the cache are neither tokenised nor embedded (their `ids` stay empty).
   /// One result a passage. `costs` grows by what was computed. Error: what is not the passages' fault; Cancelled.
   [[nodiscard]] Result<std::vector<Segments>> embed_segments(std::string_view tenant,
-                                                             std::span<const MaskedPassage* const> passages,
+                                                             std::span<MaskedPassage* const> passages,
                                                              std::stop_token stop, MaskCosts& costs) const;
-  /// Only what the cache has; empty otherwise.
-  [[nodiscard]] Segments cached_segments(std::string_view tenant, const MaskedPassage& passage) const;
+  /// Segments and embeddings from the cache; false where it has none.
+  [[nodiscard]] bool load(std::string_view tenant, MaskedPassage& passage, Segments& segments) const;
+  void cut(MaskedPassage& passage) const;
 
-  /// A passage with `action` done to a set of segments.
+  /// A passage with `action` done to a set of segments; the passage as it is where the set is empty.
   struct Variant {
     const MaskedPassage* passage = nullptr;
     std::vector<std::size_t> which;  ///< ascending
@@ -39,13 +43,11 @@ class MaskEmbedder {
                                                                        std::span<const Variant> variants,
                                                                        std::stop_token stop, MaskCosts& costs) const;
 
-  [[nodiscard]] std::size_t dimension() const noexcept { return encoder_.info().dimension; }
-  [[nodiscard]] TokenId mask_id() const noexcept { return encoder_.tokenizer().mask_id(); }
-
  private:
   [[nodiscard]] std::string key_of(const MaskedPassage& passage, MaskAction action) const;
   [[nodiscard]] std::string segments_key(const MaskedPassage& passage) const;
   [[nodiscard]] std::string variant_key(const Variant& variant) const;
+  [[nodiscard]] std::vector<TokenId> ids_of(const Variant& variant) const;
   [[nodiscard]] Result<std::vector<std::vector<float>>> encode(std::span<const std::vector<TokenId>> sequences,
                                                                MaskCosts& costs) const;
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,10 +11,10 @@
 
 namespace casemate {
 
-/// How near a query is to a passage, whole and with each segment perturbed.
+/// How near a query is to a passage with each segment perturbed.
 struct SegmentSimilarities {
-  bool failed = false;  ///< the encoder could not embed one of them
-  double whole = 0;
+  bool failed = false;          ///< the encoder could not embed one of them
+  std::optional<double> whole;  ///< to the passage as it is, where that came along
   std::vector<double> perturbed;
   std::vector<char> exact;  ///< 0: predicted
 };
@@ -30,18 +31,14 @@ struct SegmentSimilarities {
   return options.delta_relative > 0 ? options.delta_relative * std::abs(similarity) : options.delta;
 }
 
-/// `rows` is [1 + segments, d], the whole passage first; empty where embedding failed.
-[[nodiscard]] inline SegmentSimilarities similarities_of(std::span<const float> rows, std::span<const float> query) {
+/// `rows` is [segments, d]; nothing where embedding failed.
+[[nodiscard]] inline SegmentSimilarities similarities_of(const std::optional<std::vector<float>>& rows,
+                                                         std::span<const float> query) {
   SegmentSimilarities out;
-  out.failed = rows.empty();
-  for (std::size_t at = 0; at < rows.size(); at += query.size()) {
-    const double similarity = inner_product(query, rows.subspan(at, query.size()));
-    if (at == 0) {
-      out.whole = similarity;
-    } else {
-      out.perturbed.push_back(similarity);
-      out.exact.push_back(1);
-    }
+  out.failed = !rows.has_value();
+  for (std::size_t at = 0; rows && at < rows->size(); at += query.size()) {
+    out.perturbed.push_back(inner_product(query, std::span(*rows).subspan(at, query.size())));
+    out.exact.push_back(1);
   }
   return out;
 }

@@ -12,14 +12,18 @@ bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; 
 
 }  // namespace
 
-MaskedPassage cut_passage(const Encoder& encoder, const PassageCandidate& candidate, std::size_t mask_length_tokens) {
+MaskedPassage uncut_passage(const PassageCandidate& candidate) {
+  MaskedPassage passage;
+  passage.text = candidate.text.bytes();
+  passage.text_hash = blake2b(passage.text);
+  passage.content_hash = candidate.content_hash == Digest{} ? passage.text_hash : candidate.content_hash;
+  return passage;
+}
+
+void cut_passage(const Encoder& encoder, std::size_t mask_length_tokens, MaskedPassage& passage) {
   const Tokenizer& tokenizer = encoder.tokenizer();
   const std::string& prefix = encoder.info().passage_prefix;
-  const std::string& text = candidate.text.bytes();
-  MaskedPassage passage;
-  passage.text_hash = blake2b(text);
-  passage.content_hash = candidate.content_hash == Digest{} ? passage.text_hash : candidate.content_hash;
-  const Tokens tokens = tokenizer.tokenize(prefix + text, SpecialTokens::kAsText);
+  const Tokens tokens = tokenizer.tokenize(prefix + std::string(passage.text), SpecialTokens::kAsText);
   const std::size_t framing = tokenizer.prefix().size() + tokenizer.suffix().size();
   const auto limit = static_cast<std::size_t>(std::max(encoder.info().max_tokens, 0));
   const std::size_t room = limit > framing ? limit - framing : 0;
@@ -30,6 +34,7 @@ MaskedPassage cut_passage(const Encoder& encoder, const PassageCandidate& candid
   passage.ids.insert(passage.ids.end(), tokens.ids.begin(), tokens.ids.begin() + static_cast<std::ptrdiff_t>(kept));
   passage.ids.insert(passage.ids.end(), tokenizer.suffix().begin(), tokenizer.suffix().end());
 
+  passage.segments.clear();
   std::size_t first = 0;  // past the encoder's prefix, which is ours and not the passage's
   while (first < kept && !prefix.empty() && tokens.spans[first].end <= prefix.size()) ++first;
   passage.tokens = kept - first;
@@ -40,7 +45,6 @@ MaskedPassage cut_passage(const Encoder& encoder, const PassageCandidate& candid
     for (std::size_t t = begin; t < end; ++t) bytes.end = std::max(bytes.end, in_text(tokens.spans[t].end));
     passage.segments.push_back({offset + begin, offset + end, bytes});
   }
-  return passage;
 }
 
 std::vector<TokenId> perturbed_ids(const MaskedPassage& passage, std::span<const std::size_t> which, MaskAction action,

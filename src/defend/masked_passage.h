@@ -14,9 +14,12 @@
 
 namespace casemate {
 
-/// A passage as the encoder sees it, cut into segments.
+/// A passage as the encoder sees it, cut into segments. Its text must outlive it.
 struct MaskedPassage {
-  std::vector<TokenId> ids;  ///< framing tokens included
+  std::string_view text;
+  Digest text_hash{};
+  Digest content_hash{};     ///< under which a cache keeps what is computed from it
+  std::vector<TokenId> ids;  ///< framing tokens included; empty until somebody needs them
   struct Segment {
     std::size_t begin = 0;  ///< tokens [begin, end) of `ids`
     std::size_t end = 0;
@@ -25,13 +28,13 @@ struct MaskedPassage {
   std::vector<Segment> segments;
   std::size_t tokens = 0;      ///< in segments
   std::size_t tokens_cut = 0;  ///< beyond the encoder's limit
-  Digest text_hash{};
-  Digest content_hash{};  ///< under which a cache keeps what is computed from it
 };
 
-/// Tokenises as `encode_passages` does: prefix, text mode, the encoder's limit.
-[[nodiscard]] MaskedPassage cut_passage(const Encoder& encoder, const PassageCandidate& candidate,
-                                        std::size_t mask_length_tokens);
+/// The passage with its hashes, not yet cut.
+[[nodiscard]] MaskedPassage uncut_passage(const PassageCandidate& candidate);
+
+/// Fills `ids`, `segments`, `tokens`, `tokens_cut`. Tokenises as `encode_passages` does: prefix, text mode, limit.
+void cut_passage(const Encoder& encoder, std::size_t mask_length_tokens, MaskedPassage& passage);
 
 /// The passage's token ids with `action` done to the segments of `which` (indices, ascending).
 [[nodiscard]] std::vector<TokenId> perturbed_ids(const MaskedPassage& passage, std::span<const std::size_t> which,

@@ -34,8 +34,8 @@ Status check_encoder(const RagMaskOptions& options, const Encoder& encoder) {
   const bool masks = options.perturb == MaskAction::kMask || options.sanitise == MaskAction::kMask;
   if (masks && tokenizer.mask_id() < 0)
     return bad("this encoder's vocabulary has no mask token; use perturb: delete and sanitise: delete");
-  if (!masks && tokenizer.prefix().empty() && tokenizer.suffix().empty())
-    return bad("this encoder frames texts with no token, so that nothing would be left of a deleted passage");
+  if (tokenizer.prefix().empty() && tokenizer.suffix().empty())
+    return bad("this encoder frames texts with no token, so that nothing may be left of a passage");
   if (options.screen == MaskScreen::kGradient && dynamic_cast<const DifferentiableEncoder*>(&encoder) == nullptr)
     return bad("screen: gradient needs an encoder with gradients; use screen: none");
   return {};
@@ -172,18 +172,19 @@ Result<std::size_t> RagMask::precompute(std::string_view tenant, std::span<const
   constexpr std::size_t kAtOnce = 64;  // bounds what is in memory
   std::size_t made = 0;
   for (std::size_t first = 0; first < passages.size(); first += kAtOnce) {
-    std::vector<MaskedPassage> cut;
+    std::vector<MaskedPassage> kept;
     for (const PassageCandidate& passage : passages.subspan(first, std::min(kAtOnce, passages.size() - first)))
-      cut.push_back(cut_passage(encoder_, passage, static_cast<std::size_t>(options_.mask_length_tokens)));
-    std::vector<const MaskedPassage*> missing;
-    for (const MaskedPassage& passage : cut) {
-      if (embedder_->cached_segments(tenant, passage).empty()) missing.push_back(&passage);
+      kept.push_back(uncut_passage(passage));
+    std::vector<MaskedPassage*> missing;
+    for (MaskedPassage& passage : kept) {
+      MaskEmbedder::Segments there;
+      if (!embedder_->load(tenant, passage, there)) missing.push_back(&passage);
     }
     MaskCosts costs;
     const auto rows = embedder_->embed_segments(tenant, missing, stop, costs);
     if (!rows) return rows.error();
     made += static_cast<std::size_t>(
-        std::count_if(rows->begin(), rows->end(), [](const auto& each) { return !each.empty(); }));
+        std::count_if(rows->begin(), rows->end(), [](const auto& each) { return each.has_value(); }));
   }
   return made;
 }

@@ -176,9 +176,7 @@ Result<MaskCalibration> calibrate_ragmask(const RagMask& ragmask, std::span<cons
   for (const Examined& each : examined) {
     const MaskCalibrationCase& source = *each.source;
     std::vector<MaskedPassage> passages;
-    for (const PassageCandidate& candidate : source.candidates)
-      passages.push_back(
-          cut_passage(ragmask.encoder_, candidate, static_cast<std::size_t>(options.mask_length_tokens)));
+    for (const PassageCandidate& candidate : source.candidates) passages.push_back(uncut_passage(candidate));
     std::map<std::pair<std::size_t, SegmentSet>, std::size_t> places;
     std::vector<MaskEmbedder::Variant> variants;
     for (std::size_t i = 0; i < passages.size(); ++i) {
@@ -186,6 +184,7 @@ Result<MaskCalibration> calibrate_ragmask(const RagMask& ragmask, std::span<cons
       for (const double delta : grid) {
         SegmentSet set = suspicious_at(each.judgements[i], delta, scale_of(options, each.judgements[i]));
         if (set.empty() || !places.try_emplace({i, set}, variants.size()).second) continue;
+        if (passages[i].ids.empty()) ragmask.embedder_->cut(passages[i]);
         variants.push_back({&passages[i], std::move(set), options.sanitise});
       }
     }

@@ -1,6 +1,7 @@
 // What RAGMask finds about each candidate; ragmask.cpp makes a ranking of it.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -34,17 +35,17 @@ Result<std::vector<float>> query_embedding(const DefenceQuery& query, const Enco
   return embedding;
 }
 
-/// The pool with equal texts cut and embedded once.
+/// The pool, equal texts once.
 struct Pool {
   std::vector<MaskedPassage> passages;
   std::vector<std::size_t> of_candidate;  ///< index into `passages`
 };
 
-Pool cut_pool(const Encoder& encoder, std::span<const PassageCandidate> candidates, std::size_t mask_length) {
+Pool gather(std::span<const PassageCandidate> candidates) {
   Pool pool;
   std::map<std::pair<Digest, Digest>, std::size_t> known;
   for (const PassageCandidate& candidate : candidates) {
-    MaskedPassage passage = cut_passage(encoder, candidate, mask_length);
+    MaskedPassage passage = uncut_passage(candidate);
     const auto [place, is_new] = known.try_emplace({passage.content_hash, passage.text_hash}, pool.passages.size());
     if (is_new) pool.passages.push_back(std::move(passage));
     pool.of_candidate.push_back(place->second);
@@ -54,15 +55,46 @@ Pool cut_pool(const Encoder& encoder, std::span<const PassageCandidate> candidat
 
 /// Embeds every segment of every passage.
 Result<std::vector<SegmentSimilarities>> examine_all(const MaskEmbedder& embedder, std::string_view tenant,
-                                                     std::span<const MaskedPassage> passages,
-                                                     std::span<const float> query, std::stop_token stop,
-                                                     MaskCosts& costs) {
-  std::vector<const MaskedPassage*> pointers;
-  for (const MaskedPassage& passage : passages) pointers.push_back(&passage);
+                                                     std::span<MaskedPassage> passages, std::span<const float> query,
+                                                     std::stop_token stop, MaskCosts& costs) {
+  std::vector<MaskedPassage*> pointers;
+  for (MaskedPassage& passage : passages) pointers.push_back(&passage);
   const auto segments = embedder.embed_segments(tenant, pointers, stop, costs);
   if (!segments) return segments.error();
   std::vector<SegmentSimilarities> out;
   for (const auto& rows : *segments) out.push_back(similarities_of(rows, query));
+  return out;
+}
+
+bool usable(std::span<const float> embedding, std::size_t dimension) {
+  return embedding.size() == dimension && all_finite(embedding);
+}
+
+/// To each candidate as it is: by its own embedding, or one made anew where that is missing or unusable; NaN where the
+/// encoder failed.
+Result<std::vector<double>> whole_similarities(const MaskEmbedder& embedder, std::string_view tenant, const Pool& pool,
+                                               std::span<const PassageCandidate> candidates,
+                                               std::span<const SegmentSimilarities> segments,
+                                               std::span<const float> query, std::stop_token stop, MaskCosts& costs) {
+  std::vector<double> out(candidates.size());
+  std::vector<MaskEmbedder::Variant> variants;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const std::size_t p = pool.of_candidate[i];
+    if (usable(candidates[i].embedding, query.size())) {
+      out[i] = inner_product(query, candidates[i].embedding);
+    } else if (segments[p].whole) {
+      out[i] = *segments[p].whole;
+    } else {
+      variants.push_back({&pool.passages[p], {}, MaskAction::kMask});
+      places.push_back(i);
+    }
+  }
+  const auto rows = embedder.embed_variants(tenant, variants, stop, costs);
+  if (!rows) return rows.error();
+  for (std::size_t v = 0; v < places.size(); ++v) {
+    out[places[v]] = (*rows)[v].empty() ? std::numeric_limits<double>::quiet_NaN() : inner_product(query, (*rows)[v]);
+  }
   return out;
 }
 
@@ -91,7 +123,7 @@ Result<MaskReport> RagMask::examine_as(const RagMaskOptions& options, const Defe
                                        std::span<const PassageCandidate> candidates, std::stop_token stop) const {
   const auto q = query_embedding(query, encoder_);
   if (!q) return q.error();
-  const Pool pool = cut_pool(encoder_, candidates, static_cast<std::size_t>(options.mask_length_tokens));
+  Pool pool = gather(candidates);
   MaskReport report;
   auto found = options.screen == MaskScreen::kGradient
                    ? screen_by_gradient(options, dynamic_cast<const DifferentiableEncoder&>(encoder_), *embedder_,
@@ -99,35 +131,38 @@ Result<MaskReport> RagMask::examine_as(const RagMaskOptions& options, const Defe
                    : examine_all(*embedder_, query.tenant, pool.passages, *q, stop, report.costs);
   if (!found) return found.error();
 
+  const auto similarities =
+      whole_similarities(*embedder_, query.tenant, pool, candidates, *found, *q, stop, report.costs);
+  if (!similarities) return similarities.error();
+
   // Judge each segment, and collect which sanitised passages must be embedded.
   std::vector<MaskEmbedder::Variant> variants;
   std::vector<std::optional<std::size_t>> variant_of(candidates.size());
   std::map<std::pair<std::size_t, std::vector<std::size_t>>, std::size_t> known;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const MaskedPassage& passage = pool.passages[pool.of_candidate[i]];
-    const SegmentSimilarities& similarities = (*found)[pool.of_candidate[i]];
+    const SegmentSimilarities& segments = (*found)[pool.of_candidate[i]];
     MaskJudgement& judgement = report.judgements.emplace_back();
     judgement.tokens = passage.tokens;
     judgement.tokens_cut = passage.tokens_cut;
-    if (similarities.failed) {
-      judgement.failure = "the encoder cannot embed it with a segment perturbed";
+    if (segments.failed || std::isnan((*similarities)[i])) {
+      judgement.failure = "the encoder cannot embed it, or not with a segment perturbed";
       continue;
     }
-    const std::vector<float>& own = candidates[i].embedding;
-    judgement.embedding_replaced = own.size() != q->size() || !all_finite(own);
-    judgement.similarity = judgement.embedding_replaced ? similarities.whole : inner_product(*q, own);
+    judgement.embedding_replaced = !usable(candidates[i].embedding, q->size());
+    judgement.similarity = (*similarities)[i];
     judgement.delta = threshold_of(options, judgement.similarity);
     std::vector<std::size_t> suspicious;
     for (std::size_t s = 0; s < passage.segments.size(); ++s) {
-      const double perturbed = similarities.perturbed[s];
+      const double perturbed = segments.perturbed[s];
       const bool harmless = perturbed + judgement.delta > judgement.similarity;
-      judgement.segments.push_back({passage.segments[s].bytes, perturbed, similarities.exact[s] != 0, !harmless});
+      judgement.segments.push_back({passage.segments[s].bytes, perturbed, segments.exact[s] != 0, !harmless});
       if (!harmless) suspicious.push_back(s);
     }
     judgement.sanitised_similarity = judgement.similarity;
     if (suspicious.empty()) continue;
-    if (suspicious.size() == 1 && options.sanitise == options.perturb && similarities.exact[suspicious[0]]) {
-      judgement.sanitised_similarity = similarities.perturbed[suspicious[0]];
+    if (suspicious.size() == 1 && options.sanitise == options.perturb && segments.exact[suspicious[0]]) {
+      judgement.sanitised_similarity = segments.perturbed[suspicious[0]];
       continue;
     }
     const auto [place, is_new] = known.try_emplace({pool.of_candidate[i], suspicious}, variants.size());

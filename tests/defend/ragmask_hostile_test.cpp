@@ -171,7 +171,9 @@ TEST_F(RagMaskHostile, APassageThatCannotBeEmbeddedIsDroppedAndTheOthersGoOn) {
   const auto failing = short_encoder(256, "cursed");
   auto candidates = ranked_candidates(*encoder_, query_.embedding, {"ferry lamp", "tide lamp"});
   candidates[1].text = UntrustedText("cursed tide lamp");
-  const auto defence = RagMask::create({}, *failing, nullptr);
+  RagMaskOptions options;
+  options.mask_length_tokens = 1;  // so that the word stays where another one is masked
+  const auto defence = RagMask::create(options, *failing, nullptr);
   ASSERT_TRUE(defence.ok());
   const auto ranking = (*defence)->rank(query_, candidates, 2, {});
   ASSERT_TRUE(ranking.ok()) << ranking.error().message;

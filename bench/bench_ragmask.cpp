@@ -1,0 +1,236 @@
+// Times RAGMask against the forward passes that it cannot do without, and compares screening with the exact method.
+//
+//   bench_ragmask MODEL_DIR PAIRS.tsv THREADS QUERIES [agreement]
+//
+// PAIRS has question<TAB>passage lines; the pool of a question is the 20 passages nearest to it (alpha 4, p 5). Prints
+// JSON: for each setting seconds of RAGMask and of what it is compared with, over QUERIES questions, with ratios.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "casemate/defend/passage_cache.h"
+#include "casemate/defend/ragmask.h"
+#include "casemate/encoder/bert_encoder.h"
+#include "ragmask_repeated.h"
+
+namespace {
+
+using namespace casemate;
+
+constexpr int kTopK = 5;
+constexpr std::size_t kPool = 20;
+
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+template <typename T>
+T need(Result<T> result) {
+  if (result) return *std::move(result);
+  std::cerr << result.error().message << '\n';
+  std::exit(3);
+}
+
+struct Question {
+  DefenceQuery query;
+  std::vector<PassageCandidate> pool;
+};
+
+std::vector<Question> read_questions(const Encoder& encoder, const char* path, std::size_t count) {
+  std::vector<std::string> questions, passages;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string::npos) continue;
+    questions.push_back(line.substr(0, tab));
+    passages.push_back(line.substr(tab + 1));
+  }
+  if (passages.size() < std::max(kPool, count)) {
+    std::cerr << path << ": too few lines\n";
+    std::exit(2);
+  }
+  questions.resize(count);
+  const auto embed = [&](const std::vector<std::string>& texts, TextRole role) {
+    const std::vector<std::string_view> views(texts.begin(), texts.end());
+    return need(encoder.encode(views, {role, SpecialTokens::kAsText})).embeddings;
+  };
+  const Embeddings rows = embed(passages, TextRole::kPassage);
+  const Embeddings asked = embed(questions, TextRole::kQuery);
+  std::vector<Question> out(count);
+  for (std::size_t q = 0; q < count; ++q) {
+    std::vector<PassageCandidate> all;
+    for (std::size_t p = 0; p < passages.size(); ++p) {
+      PassageCandidate& candidate = all.emplace_back();
+      candidate.chunk = static_cast<ChunkId>(p) + 1;
+      candidate.embedding.assign(rows.row(p).begin(), rows.row(p).end());
+      candidate.score = std::inner_product(asked.row(q).begin(), asked.row(q).end(), candidate.embedding.begin(), 0.0);
+    }
+    std::partial_sort(all.begin(), all.begin() + kPool, all.end(),
+                      [](const auto& a, const auto& b) { return a.score > b.score; });
+    all.resize(kPool);
+    for (PassageCandidate& candidate : all)
+      candidate.text = UntrustedText(passages[static_cast<std::size_t>(candidate.chunk) - 1]);
+    out[q].query.text = UntrustedText(questions[q]);
+    out[q].query.embedding.assign(asked.row(q).begin(), asked.row(q).end());
+    out[q].pool = std::move(all);
+  }
+  return out;
+}
+
+/// Time of one forward pass over the texts of the pool's passages that `wanted` names.
+double forward_seconds(const Encoder& encoder, const Question& question, const std::vector<char>& wanted) {
+  std::vector<std::string_view> texts;
+  for (std::size_t i = 0; i < question.pool.size(); ++i) {
+    if (wanted[i] != 0) texts.push_back(question.pool[i].text.bytes());
+  }
+  return seconds_of([&] { need(encoder.encode_passages(texts)); });
+}
+
+/// Sums over questions.
+struct Ratio {
+  double ours = 0;
+  double theirs = 0;
+  double segments = 0;
+  double passages = 0;
+  void print(const char* name, bool last) const {
+    std::printf(
+        "  \"%s\": {\"ragmask_seconds\": %.4f, \"compared_seconds\": %.4f, \"ratio\": %.3f, "
+        "\"segments_a_passage\": %.2f}%s\n",
+        name, ours, theirs, ours / theirs, passages > 0 ? segments / passages : 0.0, last ? "" : ",");
+  }
+};
+
+void add_segments(const MaskReport& report, Ratio& ratio) {
+  for (const MaskJudgement& judgement : report.judgements) {
+    ratio.segments += static_cast<double>(judgement.segments.size());
+    ratio.passages += 1;
+  }
+}
+
+void time_all(const Encoder& encoder, const std::vector<Question>& questions, const ThreadPool& pool) {
+  const RagMaskOptions exact;  // the paper's: m 10, delta 0.01, mask
+  RagMaskOptions screened = exact;
+  screened.screen = MaskScreen::kGradient;
+  const auto cache = need(make_memory_passage_cache(std::size_t{1} << 30U));
+  const auto cold = need(RagMask::create(exact, encoder, nullptr));
+  const auto screening = need(RagMask::create(screened, encoder, nullptr));
+  const auto warm = need(RagMask::create(exact, encoder, cache.get()));
+  for (const Question& question : questions) need(warm->precompute("default", question.pool, {}));
+  need(screening->examine(questions[0].query, questions[0].pool, {}));  // lays out the weights
+  Ratio nothing_cached, with_screen, never_seen, repeated;
+  for (const Question& question : questions) {
+    const std::vector<char> everything(question.pool.size(), 1);
+    const double forward = forward_seconds(encoder, question, everything);
+    MaskReport report;
+    nothing_cached.ours += seconds_of([&] { report = need(cold->examine(question.query, question.pool, {})); });
+    nothing_cached.theirs += forward;
+    add_segments(report, nothing_cached);
+    with_screen.ours += seconds_of([&] { report = need(screening->examine(question.query, question.pool, {})); });
+    with_screen.theirs += forward;
+    add_segments(report, with_screen);
+    never_seen.ours += seconds_of([&] { need(warm->rank(question.query, question.pool, kTopK, {})); });
+    report = need(warm->examine(question.query, question.pool, {}));
+    std::vector<char> again;
+    for (const MaskJudgement& judgement : report.judgements) again.push_back(judgement.suspicious() > 0 ? 1 : 0);
+    never_seen.theirs += forward_seconds(encoder, question, again);
+    add_segments(report, never_seen);
+  }
+  // The sanitised passages are in the cache now.
+  bench::UndefendedSearch search(encoder, pool);
+  for (const Question& question : questions) {
+    search.run(question.query.text, kTopK);  // warm
+    repeated.theirs += seconds_of([&] { search.run(question.query.text, kTopK); });
+    repeated.ours += seconds_of([&] {
+      search.run(question.query.text, static_cast<int>(kPool));
+      need(warm->rank(question.query, question.pool, kTopK, {}));
+    });
+  }
+  std::printf("{\n  \"queries\": %zu, \"threads\": %d,\n", questions.size(), pool.threads());
+  never_seen.print("masks_cached_new_query", false);
+  repeated.print("repeated_query", false);
+  nothing_cached.print("nothing_cached", false);
+  with_screen.print("gradient_screen", true);
+  std::printf("}\n");
+}
+
+/// How often screening decides as the exact method does.
+void print_agreement(const Encoder& encoder, const std::vector<Question>& questions) {
+  const auto cache = need(make_memory_passage_cache(std::size_t{1} << 31U));
+  for (const MaskAction action : {MaskAction::kMask, MaskAction::kDelete}) {
+    for (const double delta : {0.01, 0.03, 0.1, 0.2}) {
+      for (const int exact_segments : {1, 2, 10000}) {
+        RagMaskOptions options;
+        options.perturb = options.sanitise = action;
+        options.delta = delta;
+        const auto exact = need(RagMask::create(options, encoder, cache.get()));
+        options.screen = MaskScreen::kGradient;
+        options.screen_exact = exact_segments;
+        const auto screened = need(RagMask::create(options, encoder, nullptr));
+        double segments = 0, same = 0, passages = 0, same_sets = 0, first = 0, same_first = 0, forward = 0,
+               suspicious = 0;
+        for (const Question& question : questions) {
+          const auto a = need(exact->examine(question.query, question.pool, {}));
+          const auto b = need(screened->examine(question.query, question.pool, {}));
+          forward += static_cast<double>(b.costs.forward_tokens) / static_cast<double>(questions.size());
+          std::vector<std::pair<double, std::size_t>> best[2];
+          for (std::size_t i = 0; i < question.pool.size(); ++i) {
+            bool all = true;
+            for (std::size_t s = 0; s < a.judgements[i].segments.size(); ++s) {
+              const bool agree = a.judgements[i].segments[s].suspicious == b.judgements[i].segments[s].suspicious;
+              segments += 1;
+              same += agree ? 1 : 0;
+              suspicious += a.judgements[i].segments[s].suspicious ? 1 : 0;
+              all = all && agree;
+            }
+            passages += 1;
+            same_sets += all ? 1 : 0;
+            best[0].emplace_back(-a.judgements[i].sanitised_similarity, i);
+            best[1].emplace_back(-b.judgements[i].sanitised_similarity, i);
+          }
+          for (auto& list : best) {
+            std::sort(list.begin(), list.end());
+            list.resize(kTopK);
+          }
+          for (const auto& each : best[0]) {
+            first += 1;
+            same_first +=
+                std::any_of(best[1].begin(), best[1].end(), [&](const auto& x) { return x.second == each.second; });
+          }
+        }
+        std::printf(
+            "{\"perturb\": \"%s\", \"delta\": %.2f, \"screen_exact\": %d, \"suspicious\": %.3f, "
+            "\"segments_agree\": %.4f, \"passages_agree\": %.4f, \"top_5_agree\": %.4f, "
+            "\"forward_tokens_a_query\": %.0f}\n",
+            std::string(mask_action_name(action)).c_str(), delta, exact_segments, suspicious / segments,
+            same / segments, same_sets / passages, same_first / first, forward);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 5) {
+    std::cerr << "usage: bench_ragmask MODEL_DIR PAIRS.tsv THREADS QUERIES [agreement]\n";
+    return 2;
+  }
+  const ThreadPool pool(std::atoi(argv[3]));
+  const auto encoder = need(load_bert_encoder(argv[1], {}, pool));
+  const auto questions = read_questions(*encoder, argv[2], static_cast<std::size_t>(std::max(1, std::atoi(argv[4]))));
+  if (argc > 5) {
+    print_agreement(*encoder, questions);
+  } else {
+    time_all(*encoder, questions, pool);
+  }
+  return 0;
+}
