@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Exact top-5 over 100,000 vectors: Casemate against FAISS IndexFlatIP, the system's and the newest from PyPI, in one run.
+"""Exact top-5 over 100,000 vectors: Casemate (float, 8-bit codes, and defended by RAGPart) against undefended FAISS
+IndexFlatIP, the system's and the newest from PyPI, in one run.
 
-Programs take turns for some rounds; the median of each is compared with the faster FAISS. Ids must be the same.
+Programs take turns for some rounds; the median of each is compared with the faster FAISS. Ids of the undefended searches
+must be the same. RAGPart of 15 fragments is measured for combinations of 7 (6,435 lists) against 1.
 
   dense_peers.py --programs DIR --work DIR --out FILE.json [--count 100000] [--threads 2] [--rounds 5]
 """
@@ -47,18 +49,28 @@ def main():
     work = pathlib.Path(arguments.work)
     work.mkdir(parents=True, exist_ok=True)
     vectors, queries = make_vectors(arguments.count, 320)
-    vectors_path, queries_path, ids_path = work / "vectors.f32", work / "queries.f32", work / "ids"
+    vectors_path, queries_path, ids_path = work / f"vectors-{arguments.count}.f32", work / "queries.f32", work / "ids"
     vectors.tofile(vectors_path)
     queries.tofile(queries_path)
-    store = work / f"store-{arguments.count}"
     faiss.omp_set_num_threads(arguments.threads)
     index = faiss.IndexFlatIP(DIMENSION)
     index.add(vectors)
 
-    def program(name, batch, extra):
-        command = [f"{arguments.programs}/{name}", vectors_path, queries_path, str(DIMENSION), str(arguments.threads), str(batch), *extra, ids_path]
+    def run_program(name, batch, *extra):
+        command = [f"{arguments.programs}/{name}", vectors_path, queries_path, DIMENSION, arguments.threads, batch, *extra]
         done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True, env=clean_environment())
-        return json.loads(done.stdout)["seconds"], np.fromfile(ids_path, np.int64).reshape(-1, TOP)
+        return json.loads(done.stdout)
+
+    def searched(name, batch, *extra):
+        found = run_program(name, batch, *extra, ids_path)
+        return found["seconds"], np.fromfile(ids_path, np.int64).reshape(-1, TOP), found.get("resident_bytes")
+
+    def dense(scan, batch):
+        return searched("bench_dense", batch, scan, work / f"store-{arguments.count}")
+
+    def ragpart(n, k, batch):
+        found = run_program("bench_ragpart", batch, n, k, work / f"store-{arguments.count}-fragments-{n}")
+        return found["seconds"], None, found["resident_bytes"]
 
     def python_faiss(batch):
         index.search(queries[:batch], TOP)
@@ -68,24 +80,35 @@ def main():
             found = index.search(queries[first:first + batch], TOP)[1]
             seconds.append(time.perf_counter() - begin)
             ids.append(found)
-        return statistics.median(seconds), np.concatenate(ids)
+        return statistics.median(seconds), np.concatenate(ids), None
+
+    def take_turns(contestants):
+        """Median seconds, ids and resident bytes of each."""
+        times, ids, resident = {name: [] for name in contestants}, {}, {}
+        for _ in range(arguments.rounds):
+            for name, run in contestants.items():
+                spent, ids[name], resident[name] = run()
+                times[name].append(spent)
+        return {name: statistics.median(values) for name, values in times.items()}, ids, resident
 
     report = {"vectors": arguments.count, "dimension": DIMENSION, "threads": arguments.threads, "rounds": arguments.rounds,
               "faiss_pypi": faiss.__version__, "batches": {}}
+    pypi, system = f"faiss {faiss.__version__} (PyPI)", "faiss (system)"
     for batch in (1, 32):
-        peers = {"casemate": lambda: program("bench_dense", batch, [store]), f"faiss {faiss.__version__} (PyPI)": lambda: python_faiss(batch)}
+        contestants = {"float": lambda: dense("float", batch), "int8": lambda: dense("int8", batch),
+                       "ragpart": lambda: ragpart(5, 3, batch), pypi: lambda: python_faiss(batch)}
         if pathlib.Path(arguments.programs, "bench_faiss").exists():
-            peers["faiss (system)"] = lambda: program("bench_faiss", batch, [])
-        times, ids = {name: [] for name in peers}, {}
-        for _ in range(arguments.rounds):
-            for name, run in peers.items():
-                spent, ids[name] = run()
-                times[name].append(spent)
-        medians = {name: statistics.median(values) for name, values in times.items()}
-        fastest = min((n for n in medians if n != "casemate"), key=medians.get)
-        same = float((ids["casemate"] == ids[fastest]).mean())
-        report["batches"][batch] = {"milliseconds": {n: round(v * 1e3, 3) for n, v in medians.items()}, "fastest_peer": fastest,
-                                    "ratio": round(medians["casemate"] / medians[fastest], 3), "same_ids": same}
+            contestants[system] = lambda: searched("bench_faiss", batch)
+        medians, ids, resident = take_turns(contestants)
+        fastest = min((n for n in (pypi, system) if n in medians), key=medians.get)
+        report["batches"][batch] = {
+            "milliseconds": {n: round(v * 1e3, 3) for n, v in medians.items()}, "fastest_peer": fastest,
+            "ratio": {n: round(medians[n] / medians[fastest], 3) for n in ("float", "int8", "ragpart")},
+            "same_ids": min(float((ids[n] == ids[fastest]).mean()) for n in ("float", "int8"))}
+        report["bytes_a_passage"] = {n: round(resident[n] / arguments.count, 1) for n in ("float", "int8", "ragpart")}
+    medians, _, _ = take_turns({f"15, {k}": lambda k=k: ragpart(15, k, 1) for k in (1, 7)})
+    report["ragpart_15"] = {"milliseconds": {n: round(v * 1e3, 3) for n, v in medians.items()},
+                            "ratio": round(medians["15, 7"] / medians["15, 1"], 3)}
     print(json.dumps(report, indent=1))
     if arguments.out:
         pathlib.Path(arguments.out).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

@@ -191,6 +191,41 @@ TEST(Documents, MayCarryFurtherVectors) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.rows.data()) % 64, 0U);
 }
 
+TEST(Documents, LargeVectorsAreReadFromTheFileWhereverTheyLie) {
+  const TemporaryFolder folder;
+  constexpr int kRows = 4, kWidth = 512;
+  std::vector<float> all;
+  {
+    const auto store = new_store(folder.path("s"));
+    std::vector<NewDocument> documents;
+    for (int i = 0; i < 200; ++i) {  // 1.6 MB
+      documents.push_back(test_document("t", "d" + std::to_string(i), {"text " + std::to_string(i)}));
+      const std::vector<float> rows = test_embedding(documents.back().id, kRows * kWidth);
+      documents.back().extra_vectors = {{"fragment", kRows, kWidth, rows}};
+      all.insert(all.end(), rows.begin(), rows.end());
+    }
+    add(*store, documents);
+  }
+  const auto store = open_store(folder.path("s"), true);
+  const auto by_file = value_of(store->snapshot("t", "fragment"));
+  ASSERT_EQ(by_file->blocks().size(), 1U);
+  EXPECT_TRUE(by_file->blocks()[0].rows.empty());
+  std::vector<float> some(3 * kRows * kWidth);
+  for (const std::size_t first : {0, 77, 197}) {
+    ASSERT_TRUE(by_file->read_rows(0, first, 3, some).ok());
+    EXPECT_TRUE(
+        std::equal(some.begin(), some.end(), all.begin() + static_cast<std::ptrdiff_t>(first * kRows * kWidth)));
+  }
+  EXPECT_EQ(by_file->read_rows(0, 198, 3, some).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(by_file->read_rows(1, 0, 3, some).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(by_file->read_rows(0, 0, 2, some).error().code, ErrorCode::kInvalidArgument);
+  const auto in_memory = value_of(store->snapshot("t", "fragment", VectorAccess::kMemory));
+  const auto rows = in_memory->blocks()[0].rows;
+  EXPECT_TRUE(std::equal(rows.begin(), rows.end(), all.begin(), all.end()));
+  ASSERT_TRUE(in_memory->read_rows(0, 77, 3, some).ok());
+  EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin() + 77 * kRows * kWidth));
+}
+
 TEST(Filters, GiveExactlyTheDocumentsThatABruteForceGives) {
   const TemporaryFolder folder;
   const auto store = new_store(folder.path("s"));
