@@ -7,16 +7,10 @@
 #include "document_rows.h"
 #include "document_rules.h"
 #include "failure.h"
+#include "pending_segment.h"
 
 namespace casemate {
 namespace {
-
-/// Vectors that go into one new segment.
-struct PendingSegment {
-  SegmentHeader header;
-  std::vector<ChunkId> ids;
-  std::vector<std::span<const float>> rows;
-};
 
 /// One batch: rows go to the open transaction at once, vectors are gathered and written at the end.
 class Batch {
@@ -43,7 +37,7 @@ class Batch {
   void finish(Transaction& transaction) {
     if (!changed_) return;
     WrittenSegments written(store_);
-    for (auto& [key, segment] : pending_) write(segment, std::get<0>(key), written);
+    for (auto& [key, segment] : pending_) write_segment(store_, writing_, segment, std::get<0>(key), written);
     write_counter(database_, "next_chunk", next_chunk_);
     written.keep();  // from here on the commit may reach the disk even if it reports a failure
     writing_.commit(transaction);
@@ -69,28 +63,10 @@ class Batch {
   void gather(const TenantRow& tenant, const std::string& kind, int rows_per_chunk, int dimension,
               std::span<const float> rows, std::size_t chunks) {
     PendingSegment& segment = pending_[{tenant.id, kind, rows_per_chunk, dimension}];
-    if (segment.ids.empty()) {
-      segment.header.store = store_.meta().store;
-      segment.header.encoder = store_.meta().encoder_hash;
-      segment.header.tenant = blake2b(tenant.name);
-      segment.header.kind = kind;
-      segment.header.rows_per_chunk = static_cast<std::uint32_t>(rows_per_chunk);
-      segment.header.dimension = static_cast<std::uint32_t>(dimension);
-    }
+    if (segment.ids.empty()) segment = start_segment(store_, tenant.name, kind, rows_per_chunk, dimension);
     segment.ids.resize(segment.ids.size() + chunks);
     std::iota(segment.ids.end() - static_cast<std::ptrdiff_t>(chunks), segment.ids.end(), next_chunk_);
     segment.rows.push_back(rows);
-  }
-
-  void write(PendingSegment& segment, std::int64_t tenant, WrittenSegments& written) {
-    segment.header.id = writing_.next_segment_id();
-    segment.header.chunks = segment.ids.size();
-    SegmentWriter writer(store_.files(), store_.path(), segment.header);
-    writer.append_ids(segment.ids);
-    for (const std::span<const float> rows : segment.rows) writer.append_rows(rows);
-    written.add(segment.header.id);
-    const Digest checksum = writer.finish();
-    register_segment(database_, segment.header, tenant, segment.ids.front(), segment.ids.back(), checksum);
   }
 
   StoreState& store_;

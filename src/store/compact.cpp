@@ -18,6 +18,13 @@ struct Source {
   std::uint64_t live_count = 0;
 };
 
+/// Where a chunk's rows lie before they are joined.
+struct Place {
+  ChunkId id = 0;
+  std::size_t source = 0;
+  std::size_t row = 0;
+};
+
 class Compaction {
  public:
   Compaction(StoreState& store, StoreState::Writing& writing)
@@ -117,22 +124,25 @@ class Compaction {
     header.id = writing_.next_segment_id();
     header.chunks = chunks;
     SegmentWriter writer(store_.files(), store_.path(), header);
-    std::vector<ChunkId> ids;
+    // Sources may interleave, so rows are joined in order of their chunks.
+    std::vector<Place> places;
+    places.reserve(static_cast<std::size_t>(chunks));
+    std::vector<std::shared_ptr<const SegmentData>> data;
     for (const Source& source : sources) {
-      const auto data = must(store_.segments().load(*source.record, KeepRows::kSmall, false));
+      data.push_back(must(store_.segments().load(*source.record, KeepRows::kSmall, false)));
       for (std::size_t i = 0; i < source.live.size(); ++i) {
-        if (source.live[i] != 0) ids.push_back(data->chunk_ids[i]);
+        if (source.live[i] != 0) places.push_back({data.back()->chunk_ids[i], data.size() - 1, i});
       }
     }
+    std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.id < b.id; });
+    std::vector<ChunkId> ids;
+    ids.reserve(places.size());
+    for (const Place& place : places) ids.push_back(place.id);
     writer.append_ids(ids);
-    for (const Source& source : sources) {
-      const auto data = must(store_.segments().load(*source.record, KeepRows::kSmall, false));
-      std::vector<float> rows(static_cast<std::size_t>(header.row_floats()));
-      for (std::size_t i = 0; i < source.live.size(); ++i) {
-        if (source.live[i] == 0) continue;
-        must(data->read(i, 1, rows));
-        writer.append_rows(rows);
-      }
+    std::vector<float> rows(static_cast<std::size_t>(header.row_floats()));
+    for (const Place& place : places) {
+      must(data[place.source]->read(place.row, 1, rows));
+      writer.append_rows(rows);
     }
     written_.add(header.id);
     const Digest checksum = writer.finish();

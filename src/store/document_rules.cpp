@@ -71,18 +71,23 @@ std::string chunks_fault(const std::vector<NewChunk>& chunks) {
   return {};
 }
 
+std::string extra_fault(const ExtraVectors& extra, std::size_t chunks) {
+  if (!is_kind(extra.kind)) return "the vector kind " + shown(extra.kind) + " is not allowed";
+  if (extra.rows_per_chunk < 1 || extra.rows_per_chunk > kMaxRowsPerChunk)
+    return extra.kind + " vectors: rows_per_chunk is not in [1, 1024]";
+  if (extra.dimension < 1 || extra.dimension > kMaxDimension)
+    return extra.kind + " vectors: the dimension is not in [1, 65536]";
+  const std::string fault =
+      matrix_fault(extra.rows, chunks * static_cast<std::size_t>(extra.rows_per_chunk), extra.dimension);
+  return fault.empty() ? fault : extra.kind + " vectors: " + fault;
+}
+
 std::string extra_fault(const std::vector<ExtraVectors>& extras, std::size_t chunks) {
   std::set<std::string> kinds;
   for (const ExtraVectors& extra : extras) {
-    if (!is_kind(extra.kind) || !kinds.insert(extra.kind).second)
-      return "the vector kind " + shown(extra.kind) + " is not allowed or given twice";
-    if (extra.rows_per_chunk < 1 || extra.rows_per_chunk > kMaxRowsPerChunk)
-      return extra.kind + " vectors: rows_per_chunk is not in [1, 1024]";
-    if (extra.dimension < 1 || extra.dimension > kMaxDimension)
-      return extra.kind + " vectors: the dimension is not in [1, 65536]";
-    const std::string fault =
-        matrix_fault(extra.rows, chunks * static_cast<std::size_t>(extra.rows_per_chunk), extra.dimension);
-    if (!fault.empty()) return extra.kind + " vectors: " + fault;
+    if (!kinds.insert(extra.kind).second) return "the vector kind " + shown(extra.kind) + " is given twice";
+    const std::string fault = extra_fault(extra, chunks);
+    if (!fault.empty()) return fault;
   }
   return {};
 }
@@ -98,6 +103,12 @@ std::string texts_fault(const NewDocument& document) {
 }
 
 }  // namespace
+
+std::optional<Error> find_fault(const ExtraVectors& vectors, std::size_t chunks) {
+  const std::string fault = extra_fault(vectors, chunks);
+  if (fault.empty()) return std::nullopt;
+  return Error{ErrorCode::kInvalidArgument, fault};
+}
 
 Status check_tenant_name(std::string_view name) {
   if (is_plain_name(name, kMaxTenantBytes)) return {};

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "add_documents.h"
+#include "add_vectors.h"
 #include "backup.h"
 #include "check.h"
 #include "chunk_rows.h"
@@ -145,6 +146,10 @@ Result<std::int64_t> Store::delete_documents(std::string_view tenant, std::span<
 }
 Result<CompactReport> Store::compact() {
   return guarded([&] { return casemate::compact(*state_); });
+}
+
+Status Store::add_vectors(std::string_view tenant, std::span<const ChunkId> chunk_ids, const ExtraVectors& vectors) {
+  return guarded([&] { casemate::add_vectors(*state_, tenant, chunk_ids, vectors); });
 }
 
 Status Store::set_setting(std::string_view tenant, std::string_view key, std::string_view value) {

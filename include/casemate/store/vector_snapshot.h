@@ -76,7 +76,7 @@ class VectorSnapshot {
   explicit VectorSnapshot(std::shared_ptr<const Data> data);
   ~VectorSnapshot();
 
-  /// In ascending order of chunk ids, over all blocks.
+  /// In order of their first chunk. Ids ascend inside a block; blocks of vectors that were added later may interleave.
   [[nodiscard]] std::span<const VectorBlock> blocks() const noexcept;
   /// Chunks that are live.
   [[nodiscard]] std::size_t live_chunks() const noexcept;
