@@ -21,19 +21,25 @@ float rounded_up(double value) {
   return std::nextafter(nearest, kInfinity);
 }
 
-double square_sum(const double* values, std::size_t count) {
+/// Sum of f(i) over [0, count) in eight parts, which a processor can add side by side.
+template <typename F>
+double sum_of(std::size_t count, F f) {
   double partial[8] = {};
   std::size_t i = 0;
   for (; i + 8 <= count; i += 8) {
-    for (std::size_t l = 0; l < 8; ++l) partial[l] += values[i + l] * values[i + l];
+    for (std::size_t l = 0; l < 8; ++l) partial[l] += f(i + l);
   }
-  for (; i < count; ++i) partial[0] += values[i] * values[i];
+  for (; i < count; ++i) partial[0] += f(i);
   double sum = 0;
   for (const double p : partial) sum += p;
   return sum;
 }
 
-double norm(const double* values, std::size_t count) { return std::sqrt(square_sum(values, count)); }
+double square(double x) { return x * x; }
+
+double norm(const double* values, std::size_t count) {
+  return std::sqrt(sum_of(count, [&](std::size_t i) { return square(values[i]); }));
+}
 
 }  // namespace
 
@@ -151,51 +157,50 @@ void QuantisedBlock::fill_along(const float* chunk, std::size_t group, std::size
 }
 
 void QuantisedBlock::fill_row(const float* row, std::size_t group, std::size_t r, std::size_t lane) {
-  std::vector<double> rest(dimension);
-  std::vector<double> fine(dimension);
-  std::vector<double> coarse(dimension);
-  double largest = 0;
-  for (std::size_t i = 0; i < dimension; ++i) {
-    rest[i] = static_cast<double>(row[i]);
-    coarse[i] = rest[i];
-    rest[i] -= static_cast<double>(mean[i]);
-    largest = std::max(largest, std::abs(rest[i]));
+  const std::size_t d = dimension;
+  std::vector<double> rest(d);
+  std::vector<std::int32_t> codes(octets * kernels::kOctet, 0);
+  double partial[8] = {};
+  for (std::size_t i = 0; i < d; ++i) {
+    rest[i] = static_cast<double>(row[i]) - static_cast<double>(mean[i]);
+    partial[i % 8] = std::max(partial[i % 8], std::abs(rest[i]));
   }
-  const double row_norm = norm(coarse.data(), dimension);
-  const auto step = static_cast<float>(largest / 127.5);
-  const double wide_step = static_cast<double>(step);
+  const double row_norm = std::sqrt(sum_of(d, [&](std::size_t i) { return square(static_cast<double>(row[i])); }));
+  const auto step = static_cast<float>(*std::max_element(std::begin(partial), std::end(partial)) / 127.5);
+  const auto wide_step = static_cast<double>(step);
   const double inverse = wide_step > 0 ? 1 / wide_step : 0;
-  const std::size_t line0 = (group * rows + r) * octets * kernels::kLineBytes;
-  for (std::size_t i = 0; i < dimension; ++i) {
-    const double near = std::clamp(std::floor(rest[i] * inverse + 128), 0.0, 255.0);
-    const auto code = static_cast<unsigned>(near);
-    const std::size_t at = line0 + i / 8 * kernels::kLineBytes + 4 * lane + i % 4;
-    const unsigned shift = i % 8 < 4 ? 0 : 4;
-    high.data()[at] = static_cast<std::uint8_t>(high.data()[at] | (code >> 4U) << shift);
-    low.data()[at] = static_cast<std::uint8_t>(low.data()[at] | (code & 15U) << shift);
-    fine[i] = wide_step * (near - 127.5);
-    coarse[i] = wide_step * (16.0 * (code >> 4U) - 120.0);
-  }
-  const double codes = std::max(norm(fine.data(), dimension), norm(coarse.data(), dimension));
-  for (std::size_t i = 0; i < dimension; ++i) {
-    fine[i] = rest[i] - fine[i];
-    coarse[i] = rest[i] - coarse[i];
-  }
+  for (std::size_t i = 0; i < d; ++i)
+    codes[i] = static_cast<std::int32_t>(std::min(std::max(rest[i] * inverse + 128, 0.0), 255.0));
+  put_codes(codes, (group * rows + r) * octets * kernels::kLineBytes + 4 * lane);
+  const double fine = std::sqrt(
+      sum_of(d, [&](std::size_t i) { return square(rest[i] - wide_step * (static_cast<double>(codes[i]) - 127.5)); }));
+  const double coarse = std::sqrt(sum_of(
+      d, [&](std::size_t i) { return square(rest[i] - wide_step * (static_cast<double>(codes[i] & ~15) - 120)); }));
+  // The quantised part is no longer than the rest and its error together.
+  const double quantised = norm(rest.data(), d) + std::max(coarse, fine);
   const std::size_t at = group * lane_stride() + r * kernels::kGroupChunks + lane;
   scale.data()[at] = step;
   // gamma_d for the canonical score, and 96 units for the roundings of the bound itself, of the sum of up to 64 of them
   // and of all norms (docs/retrieval.md).
-  const double du = static_cast<double>(dimension) * 0x1p-24;
-  const double rounding =
-      (du / (1 - du) + 96 * 0x1p-24) *
-      (row_norm + codes + wide_step * std::sqrt(static_cast<double>(dimension)) * 2 + 2 * mean_norm);
+  const double du = static_cast<double>(d) * 0x1p-24;
+  const double rounding = (du / (1 - du) + 96 * 0x1p-24) *
+                          (row_norm + quantised + wide_step * std::sqrt(static_cast<double>(d)) * 2 + 2 * mean_norm);
   const bool bounded = row_norm <= kLargestNorm;
-  const auto bound = [&](const std::vector<double>& error) {
-    return bounded ? rounded_up((norm(error.data(), dimension) + rounding) * (1 + 0x1p-16)) : kInfinity;
-  };
+  const auto bound = [&](double error) { return bounded ? rounded_up((error + rounding) * (1 + 0x1p-16)) : kInfinity; };
   coarse_error.data()[at] = bound(coarse);
   fine_error.data()[at] = bound(fine);
-  code_norm.data()[group] = std::max(code_norm.data()[group], bounded ? rounded_up(codes * (1 + 0x1p-16)) : 0.0F);
+  code_norm.data()[group] = std::max(code_norm.data()[group], bounded ? rounded_up(quantised * (1 + 0x1p-16)) : 0.0F);
+}
+
+void QuantisedBlock::put_codes(const std::vector<std::int32_t>& codes, std::size_t at) {
+  for (std::size_t o = 0; o < octets; ++o, at += kernels::kLineBytes) {
+    for (std::size_t v = 0; v < 4; ++v) {
+      const std::int32_t first = codes[o * kernels::kOctet + v];
+      const std::int32_t second = codes[o * kernels::kOctet + v + 4];
+      high.data()[at + v] = static_cast<std::uint8_t>(first >> 4 | (second & 0xF0));
+      low.data()[at + v] = static_cast<std::uint8_t>((first & 15) | (second & 15) << 4);
+    }
+  }
 }
 
 }  // namespace casemate

@@ -52,6 +52,8 @@ class QuantisedBlock {
   Status choose_mean(const VectorSnapshot& snapshot, std::size_t index);
   Status fill_group(const VectorSnapshot& snapshot, std::size_t index, std::size_t group);
   void fill_row(const float* row, std::size_t group, std::size_t r, std::size_t lane);
+  /// Codes of one row, from byte `at` of both planes on.
+  void put_codes(const std::vector<std::int32_t>& codes, std::size_t at);
   void fill_along(const float* chunk, std::size_t group, std::size_t lane);
 };
 
