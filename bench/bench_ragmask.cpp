@@ -6,6 +6,7 @@
 // JSON: for each setting seconds of RAGMask and of what it is compared with, over QUERIES questions, with ratios.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -162,56 +163,90 @@ void time_all(const Encoder& encoder, const std::vector<Question>& questions, co
   std::printf("}\n");
 }
 
-/// How often screening decides as the exact method does.
+/// Exact and predicted drop of one segment.
+struct Drop {
+  double exact = 0;
+  double predicted = 0;
+};
+
+/// The decisions that screening with `cap` exact segments takes of one passage, against the exact ones.
+void count_decisions(std::vector<Drop> drops, MaskAction action, double delta, std::size_t cap, double& same,
+                     double& passages) {
+  std::stable_sort(drops.begin(), drops.end(), [](const Drop& a, const Drop& b) { return a.predicted > b.predicted; });
+  const double near = action == MaskAction::kDelete ? RagMaskOptions().screen_share * delta : -1e9;
+  std::size_t embedded = 0;
+  double residual = 0;
+  for (; embedded < std::min(cap, drops.size()) && drops[embedded].predicted >= near; ++embedded)
+    residual += drops[embedded].exact - drops[embedded].predicted;
+  const double shift = action == MaskAction::kMask && embedded > 0 ? residual / static_cast<double>(embedded) : 0.0;
+  bool all = true;
+  for (std::size_t s = 0; s < drops.size(); ++s) {
+    const double drop = s < embedded ? drops[s].exact : drops[s].predicted + shift;
+    const bool agree = (drop >= delta) == (drops[s].exact >= delta);
+    same += agree ? 1 : 0;
+    all = all && agree;
+  }
+  passages += all ? 1 : 0;
+}
+
+double correlation(const std::vector<std::vector<Drop>>& passages) {
+  double n = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+  for (const auto& passage : passages) {
+    for (const Drop& drop : passage) {
+      n += 1;
+      x += drop.exact;
+      y += drop.predicted;
+      xx += drop.exact * drop.exact;
+      yy += drop.predicted * drop.predicted;
+      xy += drop.exact * drop.predicted;
+    }
+  }
+  return (n * xy - x * y) / std::sqrt((n * xx - x * x) * (n * yy - y * y));
+}
+
+/// How well gradients predict drops, and how often screening decides as the exact method does, for each delta and each
+/// number of exact segments.
 void print_agreement(const Encoder& encoder, const std::vector<Question>& questions) {
-  const auto cache = need(make_memory_passage_cache(std::size_t{1} << 31U));
   for (const MaskAction action : {MaskAction::kMask, MaskAction::kDelete}) {
-    for (const double delta : {0.01, 0.03, 0.1, 0.2}) {
-      for (const int exact_segments : {1, 2, 10000}) {
-        RagMaskOptions options;
-        options.perturb = options.sanitise = action;
-        options.delta = delta;
-        const auto exact = need(RagMask::create(options, encoder, cache.get()));
-        options.screen = MaskScreen::kGradient;
-        options.screen_exact = exact_segments;
-        const auto screened = need(RagMask::create(options, encoder, nullptr));
-        double segments = 0, same = 0, passages = 0, same_sets = 0, first = 0, same_first = 0, forward = 0,
-               suspicious = 0;
-        for (const Question& question : questions) {
-          const auto a = need(exact->examine(question.query, question.pool, {}));
-          const auto b = need(screened->examine(question.query, question.pool, {}));
-          forward += static_cast<double>(b.costs.forward_tokens) / static_cast<double>(questions.size());
-          std::vector<std::pair<double, std::size_t>> best[2];
-          for (std::size_t i = 0; i < question.pool.size(); ++i) {
-            bool all = true;
-            for (std::size_t s = 0; s < a.judgements[i].segments.size(); ++s) {
-              const bool agree = a.judgements[i].segments[s].suspicious == b.judgements[i].segments[s].suspicious;
-              segments += 1;
-              same += agree ? 1 : 0;
-              suspicious += a.judgements[i].segments[s].suspicious ? 1 : 0;
-              all = all && agree;
-            }
-            passages += 1;
-            same_sets += all ? 1 : 0;
-            best[0].emplace_back(-a.judgements[i].sanitised_similarity, i);
-            best[1].emplace_back(-b.judgements[i].sanitised_similarity, i);
-          }
-          for (auto& list : best) {
-            std::sort(list.begin(), list.end());
-            list.resize(kTopK);
-          }
-          for (const auto& each : best[0]) {
-            first += 1;
-            same_first +=
-                std::any_of(best[1].begin(), best[1].end(), [&](const auto& x) { return x.second == each.second; });
-          }
+    RagMaskOptions options;
+    options.perturb = options.sanitise = action;
+    const auto exact = need(RagMask::create(options, encoder, nullptr));
+    RagMaskOptions far = options;  // nothing is near this delta: every segment keeps its prediction
+    far.perturb = MaskAction::kDelete;
+    far.delta = 1000;
+    far.screen = MaskScreen::kGradient;
+    const auto predicting = need(RagMask::create(far, encoder, nullptr));
+    std::vector<std::vector<Drop>> passages;
+    double segments = 0;
+    for (const Question& question : questions) {
+      const auto a = need(exact->examine(question.query, question.pool, {}));
+      const auto b = need(predicting->examine(question.query, question.pool, {}));
+      for (std::size_t i = 0; i < question.pool.size(); ++i) {
+        const MaskJudgement& judgement = a.judgements[i];
+        passages.emplace_back();
+        for (std::size_t s = 0; s < judgement.segments.size(); ++s) {
+          passages.back().push_back({judgement.similarity - judgement.segments[s].perturbed,
+                                     judgement.similarity - b.judgements[i].segments[s].perturbed});
         }
+        segments += static_cast<double>(judgement.segments.size());
+      }
+    }
+    const std::string name(mask_action_name(action));
+    std::printf("{\"perturb\": \"%s\", \"segments\": %.0f, \"correlation\": %.3f}\n", name.c_str(), segments,
+                correlation(passages));
+    for (const double delta : {0.01, 0.03, 0.1, 0.2}) {
+      double suspicious = 0;
+      for (const auto& passage : passages)
+        suspicious += static_cast<double>(
+            std::count_if(passage.begin(), passage.end(), [&](const Drop& d) { return d.exact >= delta; }));
+      for (const std::size_t cap : {0, 1, 2, 4, 1000}) {
+        double same = 0, same_sets = 0;
+        for (const auto& passage : passages) count_decisions(passage, action, delta, cap, same, same_sets);
         std::printf(
-            "{\"perturb\": \"%s\", \"delta\": %.2f, \"screen_exact\": %d, \"suspicious\": %.3f, "
-            "\"segments_agree\": %.4f, \"passages_agree\": %.4f, \"top_5_agree\": %.4f, "
-            "\"forward_tokens_a_query\": %.0f}\n",
-            std::string(mask_action_name(action)).c_str(), delta, exact_segments, suspicious / segments,
-            same / segments, same_sets / passages, same_first / first, forward);
+            "{\"perturb\": \"%s\", \"delta\": %.2f, \"suspicious\": %.3f, \"screen_exact\": %zu, "
+            "\"segments_agree\": %.3f, \"passages_agree\": %.3f}\n",
+            name.c_str(), delta, suspicious / segments, cap, same / segments,
+            same_sets / static_cast<double>(passages.size()));
       }
     }
   }

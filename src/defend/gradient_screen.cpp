@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace casemate {
 namespace {
@@ -9,26 +10,28 @@ namespace {
 /// Tokens of one gradient call: bounds the memory that gradients take (4 * hidden bytes a token).
 constexpr std::size_t kTokensAtOnce = 16384;
 
-/// The segments to embed, those with the largest predicted drop first.
+/// The segments to embed, those with the largest predicted drop first. When masking, the prediction knows how segments
+/// differ but not what mask tokens as such do, so being near the threshold means nothing yet.
 std::vector<std::size_t> worth_embedding(const RagMaskOptions& options, const SegmentSimilarities& predicted) {
   std::vector<std::size_t> order(predicted.perturbed.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return predicted.perturbed[a] < predicted.perturbed[b]; });
-  const double whole = *predicted.whole;
-  const double near = options.screen_share * threshold_of(options, whole);
-  order.erase(
-      std::find_if(order.begin(), order.end(), [&](std::size_t s) { return whole - predicted.perturbed[s] < near; }),
-      order.end());
+  if (options.perturb == MaskAction::kDelete) {
+    const double whole = *predicted.whole;
+    const double near = options.screen_share * threshold_of(options, whole);
+    const auto far = [&](std::size_t s) { return whole - predicted.perturbed[s] < near; };
+    order.erase(std::find_if(order.begin(), order.end(), far), order.end());
+  }
   if (order.size() > static_cast<std::size_t>(options.screen_exact))
     order.resize(static_cast<std::size_t>(options.screen_exact));
   return order;
 }
 
 /// Predictions for the passages `which`, written to `out`. False where the model cannot give finite gradients.
-Result<bool> predict(const RagMaskOptions& options, const DifferentiableEncoder& encoder,
-                     std::span<const MaskedPassage> passages, std::span<const std::size_t> which,
-                     std::span<const float> query, std::vector<SegmentSimilarities>& out, MaskCosts& costs) {
+Result<bool> predict(const DifferentiableEncoder& encoder, std::span<const MaskedPassage> passages,
+                     std::span<const std::size_t> which, std::span<const float> query,
+                     std::vector<SegmentSimilarities>& out, MaskCosts& costs) {
   std::vector<std::vector<TokenId>> sequences;
   std::vector<float> towards;
   for (const std::size_t p : which) {
@@ -45,15 +48,14 @@ Result<bool> predict(const RagMaskOptions& options, const DifferentiableEncoder&
   for (std::size_t i = 0; i < which.size(); ++i) {
     SegmentSimilarities& similarities = out[which[i]];
     similarities.whole = inner_product(query, result->embeddings.row(i));
-    similarities.perturbed =
-        predicted_similarities(passages[which[i]], options.perturb, result->gradient(i), result->presence_of(i),
-                               encoder.word_embeddings(), encoder.tokenizer().mask_id(), *similarities.whole);
+    similarities.perturbed = predicted_similarities(passages[which[i]], result->presence_of(i), *similarities.whole);
     similarities.exact.assign(similarities.perturbed.size(), 0);
   }
   return true;
 }
 
-/// Replaces predictions that are worth it by exact values.
+/// Replaces predictions that are worth it by exact values. When masking, the mean of what these differ from their
+/// predictions is what mask tokens do to this passage, and moves its other predictions.
 Status embed_worthy(const RagMaskOptions& options, const MaskEmbedder& embedder, std::string_view tenant,
                     std::span<const MaskedPassage> passages, std::span<const std::size_t> which,
                     std::span<const float> query, std::stop_token stop, std::vector<SegmentSimilarities>& out,
@@ -68,36 +70,35 @@ Status embed_worthy(const RagMaskOptions& options, const MaskEmbedder& embedder,
   }
   const auto rows = embedder.embed_variants(tenant, variants, stop, costs);
   if (!rows) return rows.error();
-  for (std::size_t i = 0; i < places.size(); ++i) {
+  for (std::size_t i = 0; i < places.size();) {
     SegmentSimilarities& similarities = out[places[i].first];
-    if ((*rows)[i].empty()) {
-      similarities.failed = true;
-      continue;
+    double residual = 0;
+    const std::size_t first = i;
+    for (; i < places.size() && places[i].first == places[first].first; ++i) {
+      if ((*rows)[i].empty()) {
+        similarities.failed = true;
+        continue;
+      }
+      const double exact = inner_product(query, (*rows)[i]);
+      residual += exact - std::exchange(similarities.perturbed[places[i].second], exact);
+      similarities.exact[places[i].second] = 1;
     }
-    similarities.perturbed[places[i].second] = inner_product(query, (*rows)[i]);
-    similarities.exact[places[i].second] = 1;
+    if (options.perturb == MaskAction::kDelete) continue;
+    for (std::size_t s = 0; s < similarities.perturbed.size(); ++s) {
+      if (similarities.exact[s] == 0) similarities.perturbed[s] += residual / static_cast<double>(i - first);
+    }
   }
   return {};
 }
 
 }  // namespace
 
-std::vector<double> predicted_similarities(const MaskedPassage& passage, MaskAction action,
-                                           std::span<const float> gradient, std::span<const float> presence,
-                                           std::span<const float> word_embeddings, TokenId mask_id, double similarity) {
-  const std::size_t hidden = passage.ids.empty() ? 0 : gradient.size() / passage.ids.size();
-  const auto word = [&](TokenId id) { return word_embeddings.subspan(static_cast<std::size_t>(id) * hidden, hidden); };
+std::vector<double> predicted_similarities(const MaskedPassage& passage, std::span<const float> presence,
+                                           double similarity) {
   std::vector<double> out;
   for (const MaskedPassage::Segment& segment : passage.segments) {
     double change = 0;
-    for (std::size_t t = segment.begin; t < segment.end; ++t) {
-      if (action == MaskAction::kDelete) {
-        change -= static_cast<double>(presence[t]);
-        continue;
-      }
-      const auto own = gradient.subspan(t * hidden, hidden);
-      change += inner_product(own, word(mask_id)) - inner_product(own, word(passage.ids[t]));
-    }
+    for (std::size_t t = segment.begin; t < segment.end; ++t) change -= static_cast<double>(presence[t]);
     out.push_back(similarity + change);
   }
   return out;
@@ -127,7 +128,7 @@ Result<std::vector<SegmentSimilarities>> screen_by_gradient(const RagMaskOptions
       tokens += passages[missing[end]].ids.size();
     const std::span<const std::size_t> which(missing.data() + next, end - next);
     next = end;
-    const auto predicted = predict(options, encoder, passages, which, query, out, costs);
+    const auto predicted = predict(encoder, passages, which, query, out, costs);
     if (!predicted) return predicted.error();
     if (*predicted) {
       const Status embedded = embed_worthy(options, embedder, tenant, passages, which, query, stop, out, costs);

@@ -13,13 +13,14 @@
 
 namespace casemate {
 
-/// To first order, the similarity after each segment is perturbed: `gradient` [tokens, hidden] and `presence` [tokens]
-/// are those of the similarity, `similarity` its value. Masking moves a token's word embedding to the mask token's;
-/// deleting takes its presence from 1 to 0 (the move of later positions is not counted).
-[[nodiscard]] std::vector<double> predicted_similarities(const MaskedPassage& passage, MaskAction action,
-                                                         std::span<const float> gradient,
-                                                         std::span<const float> presence,
-                                                         std::span<const float> word_embeddings, TokenId mask_id,
+/// To first order, the similarity after each segment is left out: the derivative with respect to each token's
+/// `presence` [tokens], times the step from 1 to 0; the move of later positions is not counted. `similarity` is the
+/// passage's own.
+///
+/// It serves for masking too. The nearer thought, the gradient times (mask token's embedding less the token's),
+/// predicts nothing there: a step of ten whole embeddings is too far for a first order (docs/defences/ragmask.md has
+/// figures).
+[[nodiscard]] std::vector<double> predicted_similarities(const MaskedPassage& passage, std::span<const float> presence,
                                                          double similarity);
 
 /// Cuts the passages. One forward and backward pass a passage, then exact embeddings of the segments whose predicted

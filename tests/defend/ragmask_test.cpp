@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "casemate/defend/passage_cache.h"
 #include "casemate/encoder/bert_encoder.h"
 #include "mask_twin.h"
@@ -222,7 +224,6 @@ TEST(RagMask, ScreeningThatMayEmbedEverythingGivesTheExactResult) {
   const auto candidates = ranked_candidates(**encoder, query.embedding, random_texts(10, 30));
   RagMaskOptions options;
   options.mask_length_tokens = 4;
-  options.delta = 0;
   options.screen_share = 0;
   options.screen_exact = 10000;
   for (const MaskAction action : {MaskAction::kMask, MaskAction::kDelete}) {
@@ -236,15 +237,44 @@ TEST(RagMask, ScreeningThatMayEmbedEverythingGivesTheExactResult) {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       for (std::size_t s = 0; s < exact->judgements[i].segments.size(); ++s) {
         const SegmentJudgement& segment = screened->judgements[i].segments[s];
+        // When deleting, what was predicted to rise is not worth embedding.
+        EXPECT_TRUE(segment.exact || (action == MaskAction::kDelete && segment.perturbed > candidates[i].score));
         if (segment.exact) {
           EXPECT_EQ(segment.perturbed, exact->judgements[i].segments[s].perturbed);
         }
-        // What was not embedded was predicted to rise.
-        if (!segment.exact) {
-          EXPECT_GT(segment.perturbed, screened->judgements[i].similarity);
-        }
       }
     }
+  }
+}
+
+TEST(RagMask, ScreeningEmbedsAtMostWhatItMayAndUsesTheCacheWhereThatHasAll) {
+  const test::TemporaryFolder folder;
+  test::write_tiny_checkpoint(folder.root(), Architecture::kBert, Head::kNone, false);
+  const ThreadPool pool(2);
+  const auto encoder = load_bert_encoder(folder.root(), {}, pool);
+  ASSERT_TRUE(encoder.ok());
+  const DefenceQuery query = query_of(**encoder, "the ferry waits");
+  const auto candidates = ranked_candidates(**encoder, query.embedding, random_texts(10, 30));
+  RagMaskOptions options;
+  options.mask_length_tokens = 3;
+  options.screen = MaskScreen::kGradient;
+  options.screen_exact = 2;
+  const auto cache = make_memory_passage_cache();
+  ASSERT_TRUE(cache.ok());
+  const auto defence = make(options, **encoder, cache->get());
+  const auto screened = defence->examine(query, candidates, {});
+  ASSERT_TRUE(screened.ok());
+  for (const MaskJudgement& judgement : screened->judgements) {
+    const auto exact = std::count_if(judgement.segments.begin(), judgement.segments.end(),
+                                     [](const SegmentJudgement& s) { return s.exact; });
+    EXPECT_EQ(static_cast<std::size_t>(exact), std::min<std::size_t>(judgement.segments.size(), 2));
+  }
+  ASSERT_TRUE(defence->precompute(query.tenant, candidates, {}).ok());
+  const auto cached = defence->examine(query, candidates, {});
+  ASSERT_TRUE(cached.ok());
+  EXPECT_EQ(cached->costs.backward_tokens, 0U);
+  for (const MaskJudgement& judgement : cached->judgements) {
+    for (const SegmentJudgement& segment : judgement.segments) EXPECT_TRUE(segment.exact);
   }
 }
 

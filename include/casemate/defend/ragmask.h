@@ -30,7 +30,7 @@ enum class MaskAction : std::uint8_t {
 /// How segments are chosen for exact examination.
 enum class MaskScreen : std::uint8_t {
   kNone,      ///< all are embedded
-  kGradient,  ///< those whose predicted drop is near or over the threshold
+  kGradient,  ///< those whose drop, predicted from a backward pass, is largest
 };
 
 enum class MaskTextOut : std::uint8_t {
@@ -46,8 +46,9 @@ struct RagMaskOptions {
   MaskAction sanitise = MaskAction::kMask;  ///< to suspicious segments, before the passage is ranked anew
   int pool_factor = 4;                      ///< candidates per passage returned (the paper's alpha); in [1, 100]
   MaskScreen screen = MaskScreen::kNone;    ///< kGradient needs a DifferentiableEncoder
-  double screen_share = 0.5;                ///< a predicted drop counts as near from this share of delta on; in [0, 1]
-  int screen_exact = 2;                     ///< segments of a passage embedded by screening, in [1, 10000]
+  double screen_share =
+      0.5;  ///< with perturb kDelete: a predicted drop counts as near from this share of delta on; in [0, 1]
+  int screen_exact = 2;  ///< segments of a passage embedded by screening, in [1, 10000]
   MaskTextOut text_out = MaskTextOut::kOriginal;
   bool precompute = false;  ///< whoever indexes calls `precompute` for each passage
 };
@@ -124,8 +125,9 @@ class RagMask final : public RetrievalDefence {
   /// Puts the embeddings that do not depend on a query into the cache; passages that are there already cost a look.
   /// Returns how many were new; a passage that cannot be embedded is left out. Error: Model for other failures;
   /// Cancelled.
+  [[nodiscard]] bool precomputes() const noexcept override { return true; }
   [[nodiscard]] Result<std::size_t> precompute(std::string_view tenant, std::span<const PassageCandidate> passages,
-                                               std::stop_token stop) const;
+                                               std::stop_token stop) const override;
 
  private:
   friend Result<MaskCalibration> calibrate_ragmask(const RagMask& ragmask, std::span<const MaskCalibrationCase> cases,
