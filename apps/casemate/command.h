@@ -33,6 +33,7 @@ std::function<int()> set_up_recall(CLI::App& app, Context& context);
 std::function<int()> set_up_migrate(CLI::App& app, Context& context);
 std::function<int()> set_up_models(CLI::App& app, Context& context);
 std::function<int()> set_up_policies(CLI::App& app, Context& context);
+std::function<int()> set_up_prepare(CLI::App& app, Context& context);
 std::function<int()> set_up_restore(CLI::App& app, Context& context);
 std::function<int()> set_up_search(CLI::App& app, Context& context);
 std::function<int()> set_up_theory(CLI::App& app, Context& context);

@@ -13,6 +13,7 @@ std::span<const Command> commands() {
       Command{"models", "list, pull, import and verify models", set_up_models},
       Command{"doctor", "what is installed, what runs here, what is missing", set_up_doctor},
       Command{"policies", "the named policies of this version", set_up_policies},
+      Command{"prepare", "make what a policy or defence needs for passages that are stored already", set_up_prepare},
       Command{"documents", "what a store holds", set_up_documents},
       Command{"delete", "remove documents from a store", set_up_delete},
       Command{"compact", "reclaim the space of deleted documents", set_up_compact},

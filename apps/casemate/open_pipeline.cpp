@@ -64,6 +64,8 @@ Result<OpenPipeline> open_pipeline(Context& context, const PipelineChoice& choic
   parts.encoder = out.encoder.get();
   parts.model = out.model.get();
   parts.reranker = out.reranker.get();
+  out.cache = make_store_passage_cache(*out.store);
+  parts.cache = out.cache.get();
   parts.pool = &context.pool();
   auto pipeline = Pipeline::create(parts, out.policy);
   if (!pipeline) return pipeline.error();

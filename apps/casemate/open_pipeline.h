@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "casemate/defend/passage_cache.h"
 #include "casemate/encoder/heads.h"
 #include "casemate/pipeline/pipeline.h"
 #include "language_model_choice.h"
@@ -30,6 +31,7 @@ struct OpenPipeline {
   std::unique_ptr<Encoder> encoder;
   std::unique_ptr<LanguageModel> model;
   std::unique_ptr<Reranker> reranker;
+  std::unique_ptr<PassageCache> cache;
   std::unique_ptr<Pipeline> pipeline;
 };
 

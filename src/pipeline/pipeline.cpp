@@ -55,6 +55,12 @@ Result<std::unique_ptr<Pipeline>> Pipeline::create(const PipelineParts& parts, c
   services.reranker = parts.reranker;
   services.store = parts.store;
   services.cache = parts.cache;
+  if (parts.cache == nullptr) {
+    auto cache = make_memory_passage_cache();
+    if (!cache) return cache.error();
+    state->own_cache = *std::move(cache);
+    services.cache = state->own_cache.get();
+  }
   services.pool = parts.pool;
   if (Status added = state->add_defences(services); !added) return added.error();
   return std::unique_ptr<Pipeline>(new Pipeline(std::move(state)));

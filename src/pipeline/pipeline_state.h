@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "casemate/defend/passage_cache.h"
 #include "casemate/pipeline/pipeline.h"
 
 namespace casemate {
@@ -12,6 +13,7 @@ struct Pipeline::State {
   PipelineParts parts;
   Policy policy;
   std::map<RetrievalMode, std::unique_ptr<Retriever>> retrievers;
+  std::unique_ptr<PassageCache> own_cache;  ///< where none was given
   std::unique_ptr<ScanDefence> scan;  ///< null: the undefended scan
   std::vector<std::unique_ptr<RetrievalDefence>> defences;
 

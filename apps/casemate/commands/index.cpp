@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "casemate/pipeline/prepare.h"
 #include "command.h"
 
 namespace casemate::cli {
@@ -14,13 +15,14 @@ struct IndexChoice {
   std::string store;
   std::string format = "auto";
   std::vector<std::string> labels;
+  std::vector<std::string> prepare;  ///< defences; "none" for none
   EncoderChoice encoder;
   IndexOptions options;
 };
 
 /// Opens the store, or makes it where there is none.
 Result<std::unique_ptr<Store>> open_or_create(Context& context, const IndexChoice& choice,
-                                              std::unique_ptr<Encoder>& encoder) {
+                                              std::unique_ptr<Encoder>& encoder, bool& is_new) {
   auto store = context.open_store(choice.store, false, false);
   if (store) {
     auto loaded = context.load_encoder_of(**store, choice.encoder.encoder);
@@ -34,6 +36,7 @@ Result<std::unique_ptr<Store>> open_or_create(Context& context, const IndexChoic
   encoder = *std::move(loaded);
   const auto identity = store_identity(*encoder, choice.options.chunking);
   if (!identity) return identity.error();
+  is_new = true;
   StoreOptions options;
   options.load_vectors = false;
   auto made = Store::create(choice.store, *identity, options);
@@ -46,10 +49,31 @@ Result<std::unique_ptr<Store>> open_or_create(Context& context, const IndexChoic
   return made;
 }
 
+/// Defences that this run makes vectors for: those of the store, and those asked for (RAGPart for a new store).
+Result<std::vector<DefenceChoice>> defences_to_prepare(Store& store, const IndexChoice& choice, bool is_new) {
+  std::vector<std::string> asked = choice.prepare;
+  if (is_new && asked.empty()) asked = {"ragpart"};
+  for (const std::string& text : asked) {
+    if (text == "none") continue;
+    const auto defence = parse_defence(text);
+    if (!defence) return defence.error();
+    const auto entry = find_defence(defence->name);
+    if (!entry) return entry.error();
+    if (!(*entry)->scans) {
+      return Error{ErrorCode::kInvalidArgument,
+                   defence->name + " scans no vectors of its own: use casemate prepare after indexing"};
+    }
+    if (Status remembered = remember_prepared(store, *defence); !remembered) return remembered.error();
+  }
+  return prepared_defences(store);
+}
+
 void print_summary(const IndexSummary& summary, const std::string& store) {
   std::cout << "read " << summary.reading.files << " files, " << summary.reading.documents << " documents\n"
             << "added " << summary.added << ", unchanged " << summary.unchanged << ", replaced " << summary.replaced
             << ", refused " << summary.refused << "; " << summary.chunks << " passages embedded\n";
+  if (summary.repeated_fragments > 0)
+    std::cout << summary.repeated_fragments << " passages are too short for distinct fragments: they repeat the last\n";
   if (summary.truncated_chunks > 0) {
     std::cout << summary.truncated_chunks
               << " passages are longer than the encoder's limit: their ends are stored but not embedded\n";
@@ -69,6 +93,7 @@ void print_json(const IndexSummary& summary) {
                                 {"replaced", summary.replaced},
                                 {"refused", summary.refused},
                                 {"chunks", summary.chunks},
+                                {"repeated_fragments", summary.repeated_fragments},
                                 {"truncated_chunks", summary.truncated_chunks},
                                 {"findings", summary.findings},
                                 {"problems", summary.problems},
@@ -82,10 +107,31 @@ int run(Context& context, IndexChoice& choice) {
   choice.options.reading.format = *format;
   choice.options.labels = {choice.labels.begin(), choice.labels.end()};
   std::unique_ptr<Encoder> encoder;
-  auto store = open_or_create(context, choice, encoder);
+  bool is_new = false;
+  auto store = open_or_create(context, choice, encoder, is_new);
   if (!store) return context.fail(store.error());
-  const auto summary = index_paths(choice.paths, choice.options, **store, *encoder, context.progress(), context.stop);
+  const auto defences = defences_to_prepare(**store, choice, is_new);
+  if (!defences) return context.fail(defences.error());
+  DefenceServices services;
+  services.encoder = encoder.get();
+  services.store = store->get();
+  services.pool = &context.pool();
+  std::vector<std::unique_ptr<ScanDefence>> scans;
+  for (const DefenceChoice& defence : *defences) {
+    auto made = create_scan_defence(defence, services);
+    if (!made) return context.fail(made.error());
+    choice.options.recipes.push_back(&(*made)->recipe());
+    scans.push_back(*std::move(made));
+  }
+  auto summary = index_paths(choice.paths, choice.options, **store, *encoder, context.progress(), context.stop);
   if (!summary) return context.fail(summary.error());
+  for (const auto& scan : scans) {
+    // Documents that were stored before this defence was asked for.
+    const auto completed =
+        complete_vectors(**store, choice.options.tenant, scan->recipe(), context.progress(), context.stop);
+    if (!completed) return context.fail(completed.error());
+    summary->repeated_fragments += completed->repeated_fragments;
+  }
   if (context.json) {
     print_json(*summary);
   } else {
@@ -118,6 +164,9 @@ std::function<int()> set_up_index(CLI::App& app, Context& context) {
   app.add_option("--chunk-tokens", options.chunking.max_tokens, "longest chunk")->capture_default_str();
   app.add_option("--chunk-overlap", options.chunking.overlap_tokens, "tokens a chunk may share with the one before")
       ->capture_default_str();
+  app.add_option("--prepare", choice->prepare,
+                 "make vectors for this defence too, now and whenever documents are added; default for a new store: "
+                 "ragpart; none: for no defence");
   app.add_flag("--one-passage", options.chunking.one_passage, "do not cut documents");
   app.add_flag("--strict", options.strict, "stop at the first problem instead of listing it and going on");
   app.add_flag("--generate-ids", options.reading.generate_ids, "JSONL records without an id get one");

@@ -67,6 +67,14 @@ class RetrievalDefence {
   [[nodiscard]] virtual Result<DefendedRanking> rank(const DefenceQuery& query,
                                                      std::span<const PassageCandidate> candidates, int top_k,
                                                      std::stop_token stop) const = 0;
+
+  /// True where `precompute` does something.
+  [[nodiscard]] virtual bool precomputes() const noexcept { return false; }
+  /// Puts what does not depend on a query into the cache, and returns for how many passages that was new. A passage
+  /// that the encoder or model cannot take is left out. Error: what encoder and model say; Cancelled.
+  [[nodiscard]] virtual Result<std::size_t> precompute(std::string_view tenant,
+                                                       std::span<const PassageCandidate> passages,
+                                                       std::stop_token stop) const;
 };
 
 }  // namespace casemate

@@ -1,0 +1,53 @@
+#include "casemate/defend/ragpart.h"
+#include "defend/makers.h"
+
+namespace casemate {
+namespace {
+
+template <class T>
+MadeScan upcast(Result<std::unique_ptr<T>> made) {
+  if (!made) return made.error();
+  return std::unique_ptr<ScanDefence>(*std::move(made));
+}
+
+constexpr std::array<std::pair<std::string_view, FragmentUnit>, 2> kUnits = {
+    {{"word", FragmentUnit::kWord}, {"token", FragmentUnit::kToken}}};
+constexpr std::array<std::pair<std::string_view, RagPartAggregation>, 2> kAggregations = {
+    {{"majority", RagPartAggregation::kMajority}, {"intersection", RagPartAggregation::kIntersection}}};
+
+}  // namespace
+
+MadeScan make_naive(const YamlValue& map, const DefenceServices& services) {
+  NaiveOptions out;
+  std::string unit;
+  std::string aggregation;
+  YamlOptions options(map);
+  options.read("fragments", out.fragments, 1, kMaxRagPartFragments)
+      .read("unit", unit)
+      .read("combination", out.combination, 1, kMaxRagPartFragments)
+      .read("aggregation", aggregation);
+  if (Status read = options.finish(); !read) return read.error();
+  if (Status read = read_choice(unit, "naive.unit", kUnits, out.unit); !read) return read.error();
+  if (Status read = read_choice(aggregation, "naive.aggregation", kAggregations, out.aggregation); !read)
+    return read.error();
+  return upcast(Naive::create(out, services));
+}
+
+MadeScan make_ragpart(const YamlValue& map, const DefenceServices& services) {
+  RagPartOptions out;
+  std::string unit;
+  std::string aggregation;
+  YamlOptions options(map);
+  options.read("fragments", out.fragments, 1, kMaxRagPartFragments)
+      .read("unit", unit)
+      .read("combination", out.combination, 1, kMaxRagPartFragments)
+      .read("aggregation", aggregation)
+      .read("renormalise", out.renormalise);
+  if (Status read = options.finish(); !read) return read.error();
+  if (Status read = read_choice(unit, "ragpart.unit", kUnits, out.unit); !read) return read.error();
+  if (Status read = read_choice(aggregation, "ragpart.aggregation", kAggregations, out.aggregation); !read)
+    return read.error();
+  return upcast(RagPart::create(out, services));
+}
+
+}  // namespace casemate

@@ -1,0 +1,75 @@
+#include "defend/vote_scan.h"
+
+namespace casemate {
+namespace {
+
+/// A passage without vectors would never be found, and nobody would notice: that is an error. Vectors lost with a
+/// damaged segment are told instead, since the passages' own are lost with them or can be searched undefended.
+Status require_complete(const Store& store, const DefenceQuery& query, const VectorSnapshot& vectors,
+                        const VectorRecipe& recipe) {
+  if (!vectors.damaged().empty()) return {};
+  const auto passages = store.snapshot(query.tenant);
+  if (!passages) return passages.error();
+  if ((*passages)->live_chunks() == vectors.live_chunks()) return {};
+  return Error{ErrorCode::kInvalidInput, std::to_string((*passages)->live_chunks() - vectors.live_chunks()) + " of " +
+                                             std::to_string((*passages)->live_chunks()) +
+                                             " passages have no vectors \"" + recipe.kind() +
+                                             "\", which this defence scans (casemate prepare makes them)"};
+}
+
+Verdict verdict_of_hit(const RagPartHit& hit, std::uint64_t lists, bool drawn) {
+  Verdict verdict;
+  verdict.chunk = hit.chunk;
+  verdict.reason = drawn ? "drawn at random from the union of the lists, as no passage is in all of them"
+                         : "in " + std::to_string(hit.votes) + " of " + std::to_string(lists) + " lists";
+  verdict.score = hit.votes;
+  verdict.measures = {
+      {"votes", static_cast<double>(hit.votes)}, {"lists", static_cast<double>(lists)}, {"mean_score", hit.mean_score}};
+  for (std::size_t i = 0; i < hit.fragment_scores.size(); ++i)
+    verdict.measures.emplace_back("fragment_" + std::to_string(i + 1), static_cast<double>(hit.fragment_scores[i]));
+  return verdict;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const RagPartIndex>> VoteScan::index_of(const Store& store, const std::string& tenant,
+                                                               const ThreadPool& pool) const {
+  auto snapshot = store.snapshot(tenant, recipe_->kind());
+  if (!snapshot) return snapshot.error();
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const RagPartIndex>& kept = indexes_[tenant];
+  if (kept && kept->snapshot().generation() == (*snapshot)->generation()) return kept;
+  RagPartIndexOptions options;
+  options.renormalise = renormalise_;
+  auto made = RagPartIndex::create(*std::move(snapshot), options, pool, kept.get());
+  if (!made) return made.error();
+  kept = *std::move(made);
+  return kept;
+}
+
+Result<ScanOutcome> VoteScan::scan(const Store& store, const DefenceQuery& query, const RagPartSearchOptions& options,
+                                   const ChunkSet* allowed, const ThreadPool& pool) const {
+  const auto index = index_of(store, query.tenant, pool);
+  if (!index) return index.error();
+  const VectorSnapshot& vectors = (*index)->snapshot();
+  if (Status complete = require_complete(store, query, vectors, *recipe_); !complete) return complete.error();
+  ScanOutcome out;
+  out.candidates.query_embedding = query.embedding;
+  for (const DamagedSegment& segment : vectors.damaged())
+    out.notes.push_back(segment.file + " is damaged (" + segment.reason + "): its passages get no votes");
+  if (vectors.live_chunks() == 0) return out;
+  const auto rankings = (*index)->search(query.embedding, query.embedding.size(), options, allowed, pool);
+  if (!rankings) return rankings.error();
+  const RagPartRanking& ranking = (*rankings)[0];
+  if (ranking.drawn) out.notes.emplace_back("no passage is in every list: the results are drawn from their union");
+  for (const RagPartHit& hit : ranking.hits) {
+    Candidate candidate;
+    candidate.chunk = hit.chunk;
+    candidate.score = hit.mean_score;
+    out.candidates.items.push_back(candidate);
+    out.verdicts.push_back(verdict_of_hit(hit, ranking.lists, ranking.drawn));
+  }
+  return out;
+}
+
+}  // namespace casemate
