@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -28,10 +29,23 @@ using namespace casemate;
 constexpr int kTopK = 5;
 constexpr std::size_t kPool = 20;
 
-double seconds_of(const std::function<void()>& work) {
+/// Elapsed time, and processor time of all threads, which says more where the machine is busy.
+struct Times {
+  double wall = 0;
+  double cpu = 0;
+  Times& operator+=(const Times& other) {
+    wall += other.wall;
+    cpu += other.cpu;
+    return *this;
+  }
+};
+
+Times seconds_of(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t cpu = std::clock();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+          static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC};
 }
 
 template <typename T>
@@ -88,7 +102,7 @@ std::vector<Question> read_questions(const Encoder& encoder, const char* path, s
 }
 
 /// Time of one forward pass over the texts of the pool's passages that `wanted` names.
-double forward_seconds(const Encoder& encoder, const Question& question, const std::vector<char>& wanted) {
+Times forward_seconds(const Encoder& encoder, const Question& question, const std::vector<char>& wanted) {
   std::vector<std::string_view> texts;
   for (std::size_t i = 0; i < question.pool.size(); ++i) {
     if (wanted[i] != 0) texts.push_back(question.pool[i].text.bytes());
@@ -98,15 +112,15 @@ double forward_seconds(const Encoder& encoder, const Question& question, const s
 
 /// Sums over questions.
 struct Ratio {
-  double ours = 0;
-  double theirs = 0;
+  Times ours, theirs;
   double segments = 0;
   double passages = 0;
   void print(const char* name, bool last) const {
     std::printf(
-        "  \"%s\": {\"ragmask_seconds\": %.4f, \"compared_seconds\": %.4f, \"ratio\": %.3f, "
+        "  \"%s\": {\"ragmask_seconds\": %.4f, \"compared_seconds\": %.4f, \"ratio\": %.3f, \"cpu_ratio\": %.3f, "
         "\"segments_a_passage\": %.2f}%s\n",
-        name, ours, theirs, ours / theirs, passages > 0 ? segments / passages : 0.0, last ? "" : ",");
+        name, ours.wall, theirs.wall, ours.wall / theirs.wall, ours.cpu / theirs.cpu,
+        passages > 0 ? segments / passages : 0.0, last ? "" : ",");
   }
 };
 
@@ -130,7 +144,7 @@ void time_all(const Encoder& encoder, const std::vector<Question>& questions, co
   Ratio nothing_cached, with_screen, never_seen, repeated;
   for (const Question& question : questions) {
     const std::vector<char> everything(question.pool.size(), 1);
-    const double forward = forward_seconds(encoder, question, everything);
+    const Times forward = forward_seconds(encoder, question, everything);
     MaskReport report;
     nothing_cached.ours += seconds_of([&] { report = need(cold->examine(question.query, question.pool, {})); });
     nothing_cached.theirs += forward;

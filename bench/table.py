@@ -4,6 +4,8 @@ import json
 import pathlib
 import sys
 
+import ragmask_rows
+
 
 def main():
     folder = pathlib.Path(sys.argv[1])
@@ -30,6 +32,7 @@ def main():
                  f"{encoder['ratio']:.2f}x", ">= 1.0x, aim 1.2x", encoder["ratio"] >= 1.0))
     rows.append(("embedding, tokens a second", f"{rate['casemate']:,}", f"{encoder['llama.cpp']:,}, llama.cpp", f"{encoder['ratio_to_llama.cpp']:.2f}x",
                  ">= 2x", encoder["ratio_to_llama.cpp"] >= 2.0))
+    rows += ragmask_rows.rows(folder)
     header = ("what", "Casemate", "peer", "ratio", "goal", "reached")
     text = [header] + [row[:5] + ("yes" if row[5] else "NO",) for row in rows]
     widths = [max(len(row[i]) for row in text) for i in range(len(header))]
