@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "casemate/defend/passage_cache.h"
 #include "casemate/defend/ragmask.h"
@@ -182,6 +183,52 @@ TEST_F(RagMaskHostile, APassageThatCannotBeEmbeddedIsDroppedAndTheOthersGoOn) {
   EXPECT_EQ(ranking->verdicts[1].decision, Decision::kDropped);
   EXPECT_TRUE(says(ranking->verdicts[1], "cannot embed"));
   EXPECT_EQ(ranking->notes.size(), 1U);
+}
+
+/// Keeps values damaged in one of several ways.
+class DamagedCache final : public PassageCache {
+ public:
+  explicit DamagedCache(int way) : way_(way) {}
+  std::optional<std::string> get(std::string_view, const Digest&, std::string_view key) override {
+    const auto found = values_.find(std::string(key));
+    return found == values_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void put(std::string_view, std::span<const CacheEntry> entries) override {
+    for (const CacheEntry& entry : entries) {
+      std::string value = entry.value;
+      if (way_ == 0) value.clear();
+      if (way_ == 1) value.pop_back();
+      if (way_ == 2) value.replace(value.size() - 4, 4, "\xff\xff\xff\xff");  // a float that is not a number
+      if (way_ == 3) value.replace(0, std::min<std::size_t>(value.size(), 24), std::string(24, '\xff'));  // counts
+      if (way_ == 4 && value.size() > 48) value.replace(40, 8, std::string(8, '\x7f'));  // a span outside the text
+      values_[entry.key] = value;
+    }
+  }
+  PassageCacheCounts counts() const override { return {}; }
+
+ private:
+  int way_;
+  std::map<std::string, std::string> values_;
+};
+
+TEST_F(RagMaskHostile, DamagedCacheValuesCountAsAbsent) {
+  RagMaskOptions options;
+  options.mask_length_tokens = 2;
+  candidates_ = ranked_candidates(*encoder_, query_.embedding, {"ferry tide lamp stone plum", "salt tide river"});
+  const auto plain = (*RagMask::create(options, *encoder_, nullptr))->examine(query_, candidates_, {});
+  ASSERT_TRUE(plain.ok());
+  for (const int way : {0, 1, 2, 3, 4}) {
+    DamagedCache cache(way);
+    const auto defence = RagMask::create(options, *encoder_, &cache);
+    for (int time = 0; time < 2; ++time) {
+      const auto report = (*defence)->examine(query_, candidates_, {});
+      ASSERT_TRUE(report.ok()) << way;
+      for (std::size_t i = 0; i < candidates_.size(); ++i) {
+        EXPECT_EQ(report->judgements[i].segments.size(), plain->judgements[i].segments.size());
+        EXPECT_EQ(report->judgements[i].sanitised_similarity, plain->judgements[i].sanitised_similarity) << way;
+      }
+    }
+  }
 }
 
 TEST_F(RagMaskHostile, BytesThatAreNotUtf8AreExaminedToo) {
