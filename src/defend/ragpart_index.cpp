@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -132,8 +133,16 @@ class QuerySearch {
     std::erase_if(scored_, [&](const Scored& one) { return static_cast<double>(one.best(k_)) * kRagPartUnit < bound; });
   }
 
+  /// Of chunks whose fragments all score the same only the first `depth_` can be in a list: a flood of copies must not
+  /// make every list long.
+  void drop_copies() {
+    std::map<std::pair<std::vector<std::int64_t>, std::vector<double>>, std::size_t> seen;
+    std::erase_if(scored_, [&](const Scored& one) { return seen[{one.sums, one.gram}]++ >= depth_; });
+  }
+
   ScoredChunks side_by_side() {
     std::sort(scored_.begin(), scored_.end(), [](const Scored& a, const Scored& b) { return a.id < b.id; });
+    drop_copies();
     ScoredChunks out;
     out.fragments = n_;
     const std::size_t m = scored_.size();

@@ -393,6 +393,28 @@ TEST(RagPartIndex, RanksTwentyFragmentsByTens) {
   EXPECT_EQ(votes, 5U * 184'756U);
 }
 
+TEST(RagPartIndex, AFloodOfCopiesTakesThePlacesInOrderOfIdAndLittleTime) {
+  constexpr std::size_t kN = 16;
+  constexpr std::size_t kCopies = 4000;
+  RandomStream random(8, "copies");
+  const Corpus one = make_corpus(random, kN, 4, 1);
+  std::vector<float> rows;
+  for (std::size_t i = 0; i < kCopies; ++i) rows.insert(rows.end(), one.rows.begin(), one.rows.end());
+  test::VectorStore store(4, kN);
+  store.add(rows);
+  const ThreadPool pool(2);
+  const auto index = RagPartIndex::create(store.snapshot(), {}, pool);
+  ASSERT_TRUE(index.ok());
+  RagPartSearchOptions options;
+  options.combination = 8;  // 12,870 lists: with all copies in each, 51 million places
+  const auto found = (*index)->search(std::vector<float>{1, -1, 2, 1}, 4, options, nullptr, pool);
+  ASSERT_TRUE(found.ok());
+  const ChunkId first = store.snapshot()->blocks()[0].chunk_ids[0];
+  EXPECT_EQ(ids_of((*found)[0]), (std::vector<ChunkId>{first, first + 1, first + 2, first + 3, first + 4}));
+  EXPECT_EQ((*found)[0].voted.size(), 5U);
+  EXPECT_EQ((*found)[0].voted[0].votes, 12'870U);
+}
+
 TEST(RagPartIndex, RefusesWhatMakesNoSenseAndNamesIt) {
   const ThreadPool pool(1);
   test::VectorStore store(3, 4);
