@@ -15,6 +15,10 @@ constexpr std::array kDefences = {
                  nullptr},
     DefenceEntry{"naive", "votes over joined fragments: the baseline of RAGPart's paper", true, false, nullptr,
                  make_naive},
+    DefenceEntry{"paraphrase", "retrieves by paraphrases that a language model made of the passages", true, true,
+                 nullptr, make_paraphrase},
+    DefenceEntry{"perplexity", "drops passages that a language model finds unlikely", false, true, make_perplexity,
+                 nullptr},
     DefenceEntry{"ragmask", "ranks by what is left when pieces that matter too much are masked", false, false,
                  make_ragmask, nullptr},
     DefenceEntry{"ragpart", "lets fragments of passages vote, so that a poison in few of them is outvoted", true, false,
@@ -52,11 +56,16 @@ Result<const DefenceEntry*> find_defence(std::string_view name) {
 bool needs_model(const DefenceChoice& choice) {
   const auto entry = find_defence(choice.name);
   const auto options = options_of(choice);
-  if (!entry || !options || !(*entry)->needs_model) return false;
+  if (!entry || !options || !(*entry)->needs_model || (*entry)->scans) return false;
   const auto by = options->find("by");
   if (!by) return true;
   const auto judge = by->text();
   return judge.ok() && *judge == "likelihood";
+}
+
+bool prepares_with_model(const DefenceChoice& choice) {
+  const auto entry = find_defence(choice.name);
+  return entry && (*entry)->needs_model && ((*entry)->scans || choice.name == "perplexity");
 }
 
 Result<DefenceChoice> parse_defence(std::string_view text) {

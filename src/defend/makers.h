@@ -18,10 +18,12 @@ using MadeScan = Result<std::unique_ptr<ScanDefence>>;
 
 [[nodiscard]] MadeDefence make_cluster(const YamlValue& map, const DefenceServices& services);
 [[nodiscard]] MadeDefence make_consistency(const YamlValue& map, const DefenceServices& services);
+[[nodiscard]] MadeDefence make_perplexity(const YamlValue& map, const DefenceServices& services);
 [[nodiscard]] MadeDefence make_ragmask(const YamlValue& map, const DefenceServices& services);
 [[nodiscard]] MadeDefence make_rerank(const YamlValue& map, const DefenceServices& services);
 [[nodiscard]] MadeDefence make_suppression(const YamlValue& map, const DefenceServices& services);
 [[nodiscard]] MadeScan make_naive(const YamlValue& map, const DefenceServices& services);
+[[nodiscard]] MadeScan make_paraphrase(const YamlValue& map, const DefenceServices& services);
 [[nodiscard]] MadeScan make_ragpart(const YamlValue& map, const DefenceServices& services);
 
 /// Takes `text` for one of `choices`; an empty text leaves `out` as it is. Error: InvalidOption, listing what may stand

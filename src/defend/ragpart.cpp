@@ -32,7 +32,7 @@ Result<std::unique_ptr<RagPart>> RagPart::create(const RagPartOptions& options, 
   if (services.encoder == nullptr) return no_encoder("ragpart");
   auto recipe = make_fragment_recipe(*services.encoder, {options.fragments, options.unit});
   if (!recipe) return recipe.error();
-  auto scan = std::make_unique<VoteScan>(*std::move(recipe), options.renormalise);
+  auto scan = std::make_unique<VoteScan>("ragpart", *std::move(recipe), options.renormalise);
   return std::unique_ptr<RagPart>(new RagPart(options, std::move(scan)));  // private constructor; owned at once
 }
 
@@ -70,7 +70,7 @@ Result<std::unique_ptr<Naive>> Naive::create(const NaiveOptions& options, const 
                                                 std::to_string(kMaxRagPartFragments) +
                                                 " are possible; use ragpart, which needs one a fragment"};
   }
-  auto scan = std::make_unique<VoteScan>(*std::move(recipe), false);
+  auto scan = std::make_unique<VoteScan>("naive", *std::move(recipe), false);
   return std::unique_ptr<Naive>(new Naive(options, std::move(scan)));  // private constructor; owned at once
 }
 

@@ -1,5 +1,6 @@
 #include "casemate/defend/cluster.h"
 #include "casemate/defend/consistency.h"
+#include "casemate/defend/perplexity.h"
 #include "casemate/defend/ragmask.h"
 #include "casemate/defend/rerank.h"
 #include "casemate/defend/suppression.h"
@@ -58,6 +59,16 @@ MadeDefence make_consistency(const YamlValue& map, const DefenceServices& servic
       .read("max_new_tokens", out.max_new_tokens, 1, 200);
   if (Status read = options.finish(); !read) return read.error();
   return upcast(Consistency::create(out, services));
+}
+
+MadeDefence make_perplexity(const YamlValue& map, const DefenceServices& services) {
+  PerplexityOptions out;
+  double max_perplexity = 0;
+  YamlOptions options(map);
+  options.read("pool_size", out.pool_size, 1, 1000).read("max_perplexity", max_perplexity, 1.0, 1e300);
+  if (Status read = options.finish(); !read) return read.error();
+  if (max_perplexity > 0) out.max_perplexity = max_perplexity;
+  return upcast(Perplexity::create(out, services));
 }
 
 MadeDefence make_ragmask(const YamlValue& map, const DefenceServices& services) {

@@ -1,3 +1,4 @@
+#include "casemate/defend/paraphrase.h"
 #include "casemate/defend/ragpart.h"
 #include "defend/makers.h"
 
@@ -31,6 +32,14 @@ MadeScan make_naive(const YamlValue& map, const DefenceServices& services) {
   if (Status read = read_choice(aggregation, "naive.aggregation", kAggregations, out.aggregation); !read)
     return read.error();
   return upcast(Naive::create(out, services));
+}
+
+MadeScan make_paraphrase(const YamlValue& map, const DefenceServices& services) {
+  ParaphraseOptions out;
+  YamlOptions options(map);
+  options.read("max_new_tokens", out.max_new_tokens, 16, 4096);
+  if (Status read = options.finish(); !read) return read.error();
+  return upcast(Paraphrase::create(out, services));
 }
 
 MadeScan make_ragpart(const YamlValue& map, const DefenceServices& services) {

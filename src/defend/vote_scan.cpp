@@ -1,21 +1,9 @@
 #include "defend/vote_scan.h"
 
+#include "defend/recipe_index.h"
+
 namespace casemate {
 namespace {
-
-/// A passage without vectors would never be found, and nobody would notice: that is an error. Vectors lost with a
-/// damaged segment are told instead, since the passages' own are lost with them or can be searched undefended.
-Status require_complete(const Store& store, const DefenceQuery& query, const VectorSnapshot& vectors,
-                        const VectorRecipe& recipe) {
-  if (!vectors.damaged().empty()) return {};
-  const auto passages = store.snapshot(query.tenant);
-  if (!passages) return passages.error();
-  if ((*passages)->live_chunks() == vectors.live_chunks()) return {};
-  return Error{ErrorCode::kInvalidInput, std::to_string((*passages)->live_chunks() - vectors.live_chunks()) + " of " +
-                                             std::to_string((*passages)->live_chunks()) +
-                                             " passages have no vectors \"" + recipe.kind() +
-                                             "\", which this defence scans (casemate prepare makes them)"};
-}
 
 Verdict verdict_of_hit(const RagPartHit& hit, std::uint64_t lists, bool drawn) {
   Verdict verdict;
@@ -52,11 +40,11 @@ Result<ScanOutcome> VoteScan::scan(const Store& store, const DefenceQuery& query
   const auto index = index_of(store, query.tenant, pool);
   if (!index) return index.error();
   const VectorSnapshot& vectors = (*index)->snapshot();
-  if (Status complete = require_complete(store, query, vectors, *recipe_); !complete) return complete.error();
+  if (Status complete = require_complete(store, query.tenant, vectors, *recipe_, name_); !complete)
+    return complete.error();
   ScanOutcome out;
   out.candidates.query_embedding = query.embedding;
-  for (const DamagedSegment& segment : vectors.damaged())
-    out.notes.push_back(segment.file + " is damaged (" + segment.reason + "): its passages get no votes");
+  out.notes = damage_notes(vectors);
   if (vectors.live_chunks() == 0) return out;
   const auto rankings = (*index)->search(query.embedding, query.embedding.size(), options, allowed, pool);
   if (!rankings) return rankings.error();

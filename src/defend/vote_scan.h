@@ -15,8 +15,8 @@ namespace casemate {
 /// Thread-safe.
 class VoteScan {
  public:
-  VoteScan(std::unique_ptr<VectorRecipe> recipe, bool renormalise)
-      : recipe_(std::move(recipe)), renormalise_(renormalise) {}
+  VoteScan(std::string_view name, std::unique_ptr<VectorRecipe> recipe, bool renormalise)
+      : name_(name), recipe_(std::move(recipe)), renormalise_(renormalise) {}
 
   [[nodiscard]] const VectorRecipe& recipe() const noexcept { return *recipe_; }
   /// Error: as `ScanDefence::scan`.
@@ -27,6 +27,7 @@ class VoteScan {
  private:
   [[nodiscard]] Result<std::shared_ptr<const RagPartIndex>> index_of(const Store& store, const std::string& tenant,
                                                                      const ThreadPool& pool) const;
+  std::string name_;
   std::unique_ptr<VectorRecipe> recipe_;
   bool renormalise_;
   mutable std::mutex mutex_;

@@ -66,7 +66,7 @@ int run(Context& context, const PrepareChoice& choice) {
   if (!encoder) return context.fail(encoder.error());
   std::unique_ptr<LanguageModel> model;
   for (const DefenceChoice& defence : *defences) {
-    if (!needs_model(defence) || model) continue;
+    if (!prepares_with_model(defence) || model) continue;
     auto loaded = load_language_model(context, choice.model);
     if (!loaded) return context.fail(loaded.error());
     model = *std::move(loaded);

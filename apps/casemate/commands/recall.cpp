@@ -3,10 +3,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "casemate/core/random.h"
 #include "casemate/formats/squad.h"
 #include "casemate/pipeline/policy.h"
 #include "command.h"
-#include "query_options.h"
+#include "open_pipeline.h"
 
 namespace casemate::cli {
 namespace {
@@ -20,6 +21,10 @@ struct RecallChoice {
   std::string tenant = "default";
   std::string encoder;
   std::string mode = "dense";
+  std::vector<std::string> defences;
+  int sample = 0;  ///< questions asked; 0: all
+  std::uint64_t seed = 0;
+  LanguageModelChoice model;
 };
 
 /// Ranks (from 1) of the gold document's first chunk, 0 where it is not among the first kDepth.
@@ -86,13 +91,66 @@ Result<RankCounts> measure(Context& context, const Retriever& retriever, const S
   return counts;
 }
 
+/// The same through a policy with defences, one question at a time.
+Result<RankCounts> measure_defended(Context& context, const OpenPipeline& open,
+                                    const std::vector<SquadQuestion>& questions) {
+  RankCounts counts;
+  QueryOptions options = open.options;
+  options.top_k = kDepth;
+  context.progress().begin("asking", questions.size(), "questions");
+  for (const SquadQuestion& question : questions) {
+    const auto found = open.pipeline->search(question.question, options, context.stop);
+    if (!found) return found.error();
+    const auto hit = std::find_if(found->hits.begin(), found->hits.end(),
+                                  [&](const Hit& each) { return each.document == question.gold_passage_id; });
+    counts.ranks.push_back(hit == found->hits.end() ? 0 : hit->rank);
+    context.progress().update(counts.ranks.size());
+  }
+  context.progress().end();
+  return counts;
+}
+
+/// `count` questions drawn without repetition, in file order; all where count is 0.
+std::vector<SquadQuestion> sample_of(std::vector<SquadQuestion> questions, int count, std::uint64_t seed) {
+  if (count <= 0 || static_cast<std::size_t>(count) >= questions.size()) return questions;
+  RandomStream random(seed, "recall/sample");
+  std::vector<SquadQuestion> out;
+  std::size_t wanted = static_cast<std::size_t>(count);
+  for (std::size_t i = 0; i < questions.size() && wanted > 0; ++i) {
+    if (random.below(questions.size() - i) >= wanted) continue;
+    out.push_back(std::move(questions[i]));
+    --wanted;
+  }
+  return out;
+}
+
+int report(Context& context, const RankCounts& counts, const RecallChoice& choice);
+
+int run_defended(Context& context, const RecallChoice& choice, const std::vector<SquadQuestion>& questions) {
+  PipelineChoice pipeline;
+  pipeline.query.store = choice.store;
+  pipeline.query.tenant = choice.tenant;
+  pipeline.query.encoder = choice.encoder;
+  pipeline.query.mode = choice.mode;
+  pipeline.query.seed = choice.seed;
+  pipeline.defences = choice.defences;
+  pipeline.model = choice.model;
+  const auto open = open_pipeline(context, pipeline, false);
+  if (!open) return context.fail(open.error());
+  const auto counts = measure_defended(context, *open, questions);
+  if (!counts) return context.fail(counts.error());
+  return report(context, *counts, choice);
+}
+
 int run(Context& context, const RecallChoice& choice) {
   const auto mode = parse_retrieval_mode(choice.mode);
   if (!mode) return context.fail(mode.error());
-  const auto questions = read_squad_questions(choice.questions, {});
-  if (!questions) return context.fail(questions.error());
-  if (questions->questions.empty())
+  auto read = read_squad_questions(choice.questions, {});
+  if (!read) return context.fail(read.error());
+  if (read->questions.empty())
     return context.fail({ErrorCode::kInvalidInput, choice.questions + ": holds no question"});
+  const auto questions = sample_of(std::move(read->questions), choice.sample, choice.seed);
+  if (!choice.defences.empty()) return run_defended(context, choice, questions);
   const auto store = context.open_store(choice.store, true);
   if (!store) return context.fail(store.error());
   const auto encoder = encoder_for(context, **store, choice.encoder, *mode);
@@ -101,18 +159,22 @@ int run(Context& context, const RecallChoice& choice) {
   options.mode = *mode;
   const auto retriever = Retriever::create(**store, encoder->get(), options, context.pool());
   if (!retriever) return context.fail(retriever.error());
-  const auto counts = measure(context, **retriever, **store, choice.tenant, questions->questions);
+  const auto counts = measure(context, **retriever, **store, choice.tenant, questions);
   if (!counts) return context.fail(counts.error());
+  return report(context, *counts, choice);
+}
+
+int report(Context& context, const RankCounts& counts, const RecallChoice& choice) {
   if (context.json) {
-    std::cout << nlohmann::ordered_json{{"questions", counts->ranks.size()},  {"mode", choice.mode},
-                                        {"recall@1", counts->recall_at(1)},   {"recall@5", counts->recall_at(5)},
-                                        {"recall@10", counts->recall_at(10)}, {"mrr@10", counts->mrr()}}
+    std::cout << nlohmann::ordered_json{{"questions", counts.ranks.size()},  {"mode", choice.mode},
+                                        {"recall@1", counts.recall_at(1)},   {"recall@5", counts.recall_at(5)},
+                                        {"recall@10", counts.recall_at(10)}, {"mrr@10", counts.mrr()}}
                      .dump()
               << '\n';
   } else {
-    std::cout << std::fixed << std::setprecision(4) << counts->ranks.size() << " questions, " << choice.mode
-              << " retrieval: recall@1 " << counts->recall_at(1) << ", recall@5 " << counts->recall_at(5)
-              << ", recall@10 " << counts->recall_at(10) << ", MRR@10 " << counts->mrr() << '\n';
+    std::cout << std::fixed << std::setprecision(4) << counts.ranks.size() << " questions, " << choice.mode
+              << " retrieval: recall@1 " << counts.recall_at(1) << ", recall@5 " << counts.recall_at(5)
+              << ", recall@10 " << counts.recall_at(10) << ", MRR@10 " << counts.mrr() << '\n';
   }
   return kDone;
 }
@@ -126,6 +188,11 @@ std::function<int()> set_up_recall(CLI::App& app, Context& context) {
   app.add_option("--tenant", choice->tenant, "whose documents")->capture_default_str();
   app.add_option("--encoder", choice->encoder, "where the store's encoder lies, if not where the store remembers");
   app.add_option("--mode", choice->mode, "dense, bm25 or hybrid")->capture_default_str();
+  app.add_option("--defence", choice->defences, "as with search; questions are then asked one by one");
+  app.add_option("--sample", choice->sample, "ask only so many questions, drawn at random; 0: all")
+      ->check(CLI::Range(0, 1'000'000'000));
+  app.add_option("--seed", choice->seed, "of the sample, and of whatever a defence draws")->capture_default_str();
+  add_language_model_options(app, choice->model);
   return [choice, &context] { return run(context, *choice); };
 }
 

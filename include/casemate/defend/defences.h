@@ -51,7 +51,11 @@ struct DefenceEntry {
 /// Error: NotFound, naming the nearest one and listing all.
 [[nodiscard]] Result<const DefenceEntry*> find_defence(std::string_view name);
 
-/// True where the defence with these options asks a language model. False for unknown names and malformed options.
+/// True where making what the defence needs beside passages (`casemate prepare`) asks a language model.
+[[nodiscard]] bool prepares_with_model(const DefenceChoice& choice);
+
+/// True where ranking by the defence with these options asks a language model. False for unknown names and malformed
+/// options.
 [[nodiscard]] bool needs_model(const DefenceChoice& choice);
 
 /// "suppression" or "suppression{max_cosine: 0.9}". Error: NotFound for an unknown name; InvalidInput for other forms.
