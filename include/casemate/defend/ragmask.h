@@ -46,9 +46,8 @@ struct RagMaskOptions {
   MaskAction sanitise = MaskAction::kMask;  ///< to suspicious segments, before the passage is ranked anew
   int pool_factor = 4;                      ///< candidates per passage returned (the paper's alpha); in [1, 100]
   MaskScreen screen = MaskScreen::kNone;    ///< kGradient needs a DifferentiableEncoder
-  double screen_share =
-      0.5;  ///< with perturb kDelete: a predicted drop counts as near from this share of delta on; in [0, 1]
-  int screen_exact = 2;  ///< segments of a passage embedded by screening, in [1, 10000]
+  double screen_share = 0.5;  ///< kDelete: predicted drops from this share of delta on are worth embedding; in [0, 1]
+  int screen_exact = 1;       ///< segments of a passage that screening embeds at most; in [1, 10000]
   MaskTextOut text_out = MaskTextOut::kOriginal;
   bool precompute = false;  ///< whoever indexes calls `precompute` for each passage
 };
