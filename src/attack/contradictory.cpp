@@ -50,7 +50,7 @@ class AnswerPool {
       if (targets[i].answers.empty() || targets[i].answers[0].empty()) continue;
       const std::string& answer = targets[i].answers[0].bytes();
       const AnswerKind kind = kind_of(answer);
-      pools_[{kind, word_spans(answer).size()}].push_back(i);
+      pools_[{kind, blank_separated_words(answer).size()}].push_back(i);
       pools_[{kind, 0}].push_back(i);
       all_.push_back(i);
     }
@@ -60,7 +60,7 @@ class AnswerPool {
   std::optional<std::string> wrong_for(const AttackTarget& target, const std::string& right, std::string_view text,
                                        RandomStream& random) const {
     const AnswerKind kind = kind_of(right);
-    const auto same = pools_.find({kind, word_spans(right).size()});
+    const auto same = pools_.find({kind, blank_separated_words(right).size()});
     const auto like = pools_.find({kind, 0});
     for (const std::vector<std::size_t>* pool :
          {same == pools_.end() ? nullptr : &same->second, like == pools_.end() ? nullptr : &like->second, &all_}) {

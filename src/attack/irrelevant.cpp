@@ -20,7 +20,7 @@ Result<CraftedAttack> Irrelevant::craft(const AttackInput& input, std::stop_toke
     const CorpusPassage& passage = input.corpus[index];
     CraftedDocument document = crafted_from(input, name(), out.documents.size(), passage);
     const std::string& text = passage.text.bytes();
-    const auto words = word_spans(text);
+    const auto words = blank_separated_words(text);
     RandomStream random(input.seed, "attack/irrelevant/" + passage.id);
     std::string shuffled;
     for (const std::size_t word : draw_indices(random, words.size(), words.size())) {

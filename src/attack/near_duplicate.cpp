@@ -11,7 +11,7 @@ namespace {
 /// word went.
 std::string leave_out_words(const std::string& text, std::size_t count, RandomStream& random,
                             std::vector<CharacterSpan>& changed) {
-  const auto words = word_spans(text);
+  const auto words = blank_separated_words(text);
   if (words.size() < 2) return text;
   auto gone = draw_indices(random, words.size(), std::min(count, words.size() - 1));
   std::sort(gone.begin(), gone.end());

@@ -22,7 +22,7 @@ CraftedDocument insert(const std::string& text, const std::string& planted, Pois
   std::size_t at = 0;
   if (place == PoisonPlace::kEnd) at = text.size();
   if (place == PoisonPlace::kMiddle) {
-    const auto words = word_spans(text);
+    const auto words = blank_separated_words(text);
     if (!words.empty()) at = words[words.size() / 2].begin;
   }
   std::string out = text.substr(0, at);

@@ -13,8 +13,8 @@ constexpr std::string_view kBlanks = " \t\r\n\f\v";
 
 }  // namespace
 
-std::vector<WordSpan> word_spans(std::string_view text) {
-  std::vector<WordSpan> words;
+std::vector<BlankSeparatedWord> blank_separated_words(std::string_view text) {
+  std::vector<BlankSeparatedWord> words;
   std::size_t at = 0;
   while (true) {
     const std::size_t begin = text.find_first_not_of(kBlanks, at);

@@ -13,11 +13,11 @@
 namespace casemate {
 
 /// A text's words, split at ASCII white space, as [begin, end) bytes.
-struct WordSpan {
+struct BlankSeparatedWord {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
-[[nodiscard]] std::vector<WordSpan> word_spans(std::string_view text);
+[[nodiscard]] std::vector<BlankSeparatedWord> blank_separated_words(std::string_view text);
 
 /// Code points of `text`; a broken sequence counts as one.
 [[nodiscard]] std::size_t count_characters(std::string_view text);

@@ -1,0 +1,300 @@
+#include "casemate/eval/run_experiment.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "casemate/core/file_system.h"
+#include "casemate/core/utf8.h"
+#include "casemate/defend/passage_cache.h"
+#include "casemate/encoder/encoder.h"
+#include "casemate/eval/data_set.h"
+#include "eval/condition_runner.h"
+#include "eval/query_encoder.h"
+#include "eval/summarise.h"
+#include "eval/work_store.h"
+
+namespace casemate {
+namespace {
+
+using nlohmann::ordered_json;
+
+Status write_file(const std::string& path, const std::string& text) {
+  return write_file_atomically(FileSystem::posix(), path, text);
+}
+
+class ExperimentRun {
+ public:
+  ExperimentRun(const Experiment& experiment, const EvalParts& parts, const EvalOptions& options, Progress& progress,
+                std::stop_token stop)
+      : experiment_(experiment),
+        parts_(parts),
+        options_(options),
+        progress_(progress),
+        stop_(std::move(stop)),
+        conditions_(experiment.conditions()) {}
+
+  Result<EvalRun> run() {
+    if (Status loaded = load(); !loaded) return loaded.error();
+    if (Status folder = claim_folder(); !folder) return folder.error();
+    if (Status counted = count_done(); !counted) return counted.error();
+    for (std::size_t a = 0; a < experiment_.attacks.size(); ++a) {
+      if (Status done = run_attack(a); !done) return done.error();
+    }
+    if (Status summarised = write_summary(); !summarised) return summarised.error();
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] std::string path(const std::string& name) const { return join_path(options_.out, name); }
+  [[nodiscard]] std::string log_path(const Condition& condition) const {
+    return path("queries/" + condition.file_name() + ".jsonl");
+  }
+
+  Status load() {
+    auto data = load_data_set(experiment_.data_format, options_.data);
+    if (!data) return data.error();
+    data_ = *std::move(data);
+    if (data_.broken + data_.repeated + data_.without_gold > 0) {
+      progress_.note("left out of the data set: " + std::to_string(data_.broken) + " broken records, " +
+                     std::to_string(data_.repeated) + " repeated questions, " + std::to_string(data_.without_gold) +
+                     " questions without their passage");
+    }
+    const int count = options_.quick ? experiment_.quick_questions : experiment_.questions;
+    for (const std::size_t index :
+         sample_questions(data_.questions.size(), static_cast<std::size_t>(count), experiment_.seed)) {
+      asked_.push_back(data_.questions[index]);
+      asked_ids_.push_back(asked_.back().query_id);
+    }
+    return {};
+  }
+
+  /// Makes the folder, or checks that what it holds is this experiment.
+  Status claim_folder() {
+    ordered_json metrics = ordered_json::array();
+    for (const EvalMetric metric : experiment_.metrics) metrics.push_back(eval_metric_name(metric));
+    ordered_json conditions = ordered_json::array();
+    for (const Condition& condition : conditions_) conditions.push_back(condition.name());
+    const EncoderInfo& encoder = parts_.encoder->info();
+    const std::string text =
+        ordered_json{{"name", experiment_.name},          {"seed", experiment_.seed},
+                     {"questions", asked_.size()},        {"top_k", experiment_.top_k},
+                     {"metrics", std::move(metrics)},     {"conditions", std::move(conditions)},
+                     {"data", to_hex(data_.digest)},      {"encoder", to_valid_utf8(encoder.model)},
+                     {"encoder_hash", encoder.model_hash}}
+            .dump(1) +
+        "\n";
+    FileSystem& files = FileSystem::posix();
+    for (const char* folder : {"queries", "attacks", "work"}) {
+      if (Status made = files.create_directories(path(folder)); !made) return made;
+    }
+    const auto before = read_file(path("experiment.json"));
+    if (before && *before != text) {
+      return Error{ErrorCode::kMismatch, options_.out +
+                                             ": holds a run of another experiment, data set, encoder or sample "
+                                             "(experiment.json); use another --out folder or remove this one"};
+    }
+    return before ? Status() : write_file(path("experiment.json"), text);
+  }
+
+  Status count_done() {
+    for (const Condition& condition : conditions_) {
+      const auto done = resume_log(log_path(condition), asked_ids_);
+      if (!done) return done.error();
+      done_.push_back(*done);
+      out_.already += *done;
+    }
+    return {};
+  }
+
+  /// Store, vectors, defences: needed where any query is still to be asked. Defences are made once for nothing, so that
+  /// a bad one is told before the long work.
+  Status prepare() {
+    if (store_) return {};
+    auto store = WorkStore::open(path("work/store"), *parts_.encoder);
+    if (!store) return store.error();
+    store_.emplace(*std::move(store));
+    cache_ = make_store_passage_cache(store_->store());
+    DefenceServices services;
+    services.encoder = parts_.encoder;
+    services.model = parts_.model;
+    services.reranker = parts_.reranker;
+    services.store = &store_->store();
+    services.cache = cache_.get();
+    services.pool = parts_.pool;
+    for (const auto& chain : experiment_.defences) {
+      for (const DefenceChoice& choice : chain) {
+        const auto entry = find_defence(choice.name);
+        if (!entry) return entry.error();
+        if (!(*entry)->scans) {
+          if (const auto made = create_defence(choice, services); !made) return made.error();
+          continue;
+        }
+        auto made = create_scan_defence(choice, services);
+        if (!made) return made.error();
+        const std::string kind = (*made)->recipe().kind();
+        const bool known = std::any_of(recipes_.begin(), recipes_.end(),
+                                       [&kind](const VectorRecipe* each) { return each->kind() == kind; });
+        if (known) continue;
+        recipes_.push_back(&(*made)->recipe());
+        scans_.push_back(*std::move(made));
+      }
+    }
+    if (Status indexed = store_->index(data_.path, recipes_, progress_, stop_); !indexed) return indexed;
+    std::vector<std::string_view> texts;
+    for (const AttackTarget& query : asked_) {
+      // A blank query fails when it is asked, and is logged as such.
+      if (query.query.bytes().find_first_not_of(" \t\r\n") != std::string::npos)
+        texts.emplace_back(query.query.bytes());
+    }
+    return embeddings_.add(*parts_.encoder, texts, progress_, stop_);
+  }
+
+  Status run_attack(std::size_t index) {
+    std::unique_ptr<Attack> attack;
+    CraftedAttack crafted;
+    if (experiment_.attacks[index] != "none") {
+      const auto choice = parse_attack(experiment_.attacks[index]);
+      if (!choice) return choice.error();
+      auto made = create_attack(*choice);
+      if (!made) return made.error();
+      attack = *std::move(made);
+      const AttackInput input{data_.passages, attack->aims_at_each_query() ? asked_ : data_.questions,
+                              experiment_.seed};
+      auto documents = attack->craft(input, stop_);
+      if (!documents) return documents.error();
+      crafted = *std::move(documents);
+      if (Status written = write_attack(index, *attack, crafted); !written) return written;
+    }
+    planted_counts_.push_back({crafted.documents.size(), crafted.fell_back});
+    bool planted = false;
+    for (std::size_t c = 0; c < conditions_.size(); ++c) {
+      if (conditions_[c].attack_index != index || done_[c] == asked_.size()) continue;
+      if (Status prepared = prepare(); !prepared) return prepared;
+      if (!planted && !crafted.documents.empty()) {
+        if (Status in = store_->plant(crafted.documents, recipes_, progress_, stop_); !in) return in;
+      }
+      planted = true;
+      if (Status asked = ask(c, attack.get(), crafted); !asked) return asked;
+    }
+    return planted ? store_->remove_planted() : Status();
+  }
+
+  Status write_attack(std::size_t index, const Attack& attack, const CraftedAttack& crafted) {
+    std::string text;
+    for (const CraftedDocument& document : crafted.documents) text += attack_record_json(attack, document) + "\n";
+    if (text.empty()) return {};
+    const Condition named{experiment_.attacks[index], "", index, 0};
+    return write_file(path("attacks/" + named.file_name() + ".jsonl"), text);
+  }
+
+  Status ask(std::size_t index, const Attack* attack, const CraftedAttack& crafted) {
+    const Condition& condition = conditions_[index];
+    const auto encoder =
+        make_query_encoder(*parts_.encoder, embeddings_,
+                           attack != nullptr && attack->disturbs_queries() ? attack : nullptr, experiment_.seed);
+    PipelineParts parts;
+    parts.store = &store_->store();
+    parts.encoder = encoder.get();
+    parts.model = parts_.model;
+    parts.reranker = parts_.reranker;
+    parts.cache = cache_.get();
+    parts.pool = parts_.pool;
+    auto policy = find_policy("off");
+    if (!policy) return policy.error();
+    policy->name = condition.defence;
+    policy->defences = experiment_.defences[condition.defence_index];
+    const auto pipeline = Pipeline::create(parts, *policy);
+    if (!pipeline) return pipeline.error().in(condition.name());
+    auto log = LogWriter::open(log_path(condition));
+    if (!log) return log.error();
+    ConditionWork work;
+    work.pipeline = pipeline->get();
+    work.queries = std::span<const AttackTarget>(asked_).subspan(done_[index]);
+    work.planted = crafted.documents;
+    work.metrics = experiment_.metrics;
+    work.seed = experiment_.seed;
+    work.top_k = experiment_.top_k;
+    progress_.begin(condition.name(), work.queries.size(), "queries");
+    const auto times = run_condition(work, *log, *parts_.pool, progress_, stop_);
+    progress_.end();
+    if (!times) return times.error().in(condition.name());
+    out_.asked += times->queries;
+    return write_times(condition, *times);
+  }
+
+  /// Keeps what earlier runs wrote of other conditions.
+  Status write_times(const Condition& condition, const ConditionTimes& times) {
+    ordered_json all = ordered_json::object();
+    if (const auto before = read_file(path("timings.json")); before) {
+      auto parsed = ordered_json::parse(*before, nullptr, false);
+      if (parsed.is_object()) all = std::move(parsed);
+    }
+    all[condition.name()] = {{"queries", times.queries},
+                             {"seconds", times.seconds},
+                             {"p50_ms", times.p50_ms},
+                             {"p95_ms", times.p95_ms},
+                             {"threads", parts_.pool->threads()}};
+    return write_file(path("timings.json"), all.dump(1) + "\n");
+  }
+
+  Status write_summary() {
+    EvalSummary& summary = out_.summary;
+    summary.experiment = experiment_.name;
+    summary.description = experiment_.description;
+    summary.encoder = parts_.encoder->info().model;
+    summary.seed = experiment_.seed;
+    summary.passages = data_.passages.size();
+    summary.questions = asked_.size();
+    summary.of_questions = data_.questions.size();
+    summary.top_k = experiment_.top_k;
+    summary.quick = options_.quick;
+    summary.metrics = experiment_.metrics;
+    std::vector<LoggedValues> logs;
+    for (const Condition& condition : conditions_) {
+      auto log = read_log(log_path(condition), experiment_.metrics);
+      if (!log) return log.error();
+      logs.push_back(*std::move(log));
+      ConditionSummary entry;
+      entry.condition = condition;
+      entry.planted = planted_counts_[condition.attack_index].first;
+      entry.fell_back = planted_counts_[condition.attack_index].second;
+      summary.conditions.push_back(std::move(entry));
+    }
+    if (Status done = summarise(summary, logs, *parts_.pool); !done) return done;
+    if (Status written = write_file(path("summary.json"), to_json(summary) + "\n"); !written) return written;
+    if (Status written = write_file(path("summary.csv"), to_csv(summary)); !written) return written;
+    return write_file(path("summary.md"), to_markdown(summary));
+  }
+
+  const Experiment& experiment_;
+  const EvalParts& parts_;
+  const EvalOptions& options_;
+  Progress& progress_;
+  std::stop_token stop_;
+  std::vector<Condition> conditions_;
+  DataSet data_;
+  std::vector<AttackTarget> asked_;
+  std::vector<std::string> asked_ids_;
+  std::vector<std::size_t> done_;                                    ///< queries logged, by condition
+  std::vector<std::pair<std::size_t, std::size_t>> planted_counts_;  ///< planted and fallen back, by attack
+  std::optional<WorkStore> store_;
+  std::unique_ptr<PassageCache> cache_;
+  std::vector<std::unique_ptr<ScanDefence>> scans_;
+  std::vector<const VectorRecipe*> recipes_;
+  QueryEmbeddings embeddings_;
+  EvalRun out_;
+};
+
+}  // namespace
+
+Result<EvalRun> run_experiment(const Experiment& experiment, const EvalParts& parts, const EvalOptions& options,
+                               Progress& progress, std::stop_token stop) {
+  if (parts.encoder == nullptr || parts.pool == nullptr)
+    return Error{ErrorCode::kInvalidArgument, "an experiment needs an encoder and a thread pool"};
+  if (options.out.empty()) return Error{ErrorCode::kInvalidArgument, "an experiment needs a folder to write into"};
+  return ExperimentRun(experiment, parts, options, progress, std::move(stop)).run();
+}
+
+}  // namespace casemate
