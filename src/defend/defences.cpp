@@ -13,6 +13,8 @@ constexpr std::array kDefences = {
                  make_cluster, nullptr},
     DefenceEntry{"consistency", "keeps passages whose answers to the query agree", false, true, make_consistency,
                  nullptr},
+    DefenceEntry{"fingerprint", "compares every candidate with the owner's sealed documents", false, false,
+                 make_fingerprint, nullptr},
     DefenceEntry{"naive", "votes over joined fragments: the baseline of RAGPart's paper", true, false, nullptr,
                  make_naive},
     DefenceEntry{"paraphrase", "retrieves by paraphrases that a language model made of the passages", true, true,

@@ -19,6 +19,7 @@ using MadeScan = Result<std::unique_ptr<ScanDefence>>;
 [[nodiscard]] MadeDefence make_cluster(const YamlValue& map, const DefenceServices& services);
 [[nodiscard]] MadeDefence make_consistency(const YamlValue& map, const DefenceServices& services);
 [[nodiscard]] MadeDefence make_perplexity(const YamlValue& map, const DefenceServices& services);
+[[nodiscard]] MadeDefence make_fingerprint(const YamlValue& map, const DefenceServices& services);
 [[nodiscard]] MadeDefence make_ragmask(const YamlValue& map, const DefenceServices& services);
 [[nodiscard]] MadeDefence make_rerank(const YamlValue& map, const DefenceServices& services);
 [[nodiscard]] MadeDefence make_suppression(const YamlValue& map, const DefenceServices& services);

@@ -42,8 +42,8 @@ std::string findings_json(const Document& document) {
   return out + "]";
 }
 
-/// What makes a document the same as the one in the store. Labels are in it so that a run with other labels replaces.
-Digest content_hash_of(const Document& document, const std::set<std::string>& labels) {
+/// What makes a document the same as the one in the store. Labels and trust are in it so that a run with others replaces.
+Digest content_hash_of(const Document& document, const std::set<std::string>& labels, bool trusted) {
   Hasher hasher(Hasher::Kind::kBlake2b);
   const auto field = [&](std::string_view text) {
     hasher.update(std::to_string(text.size()) + ":");
@@ -57,6 +57,7 @@ Digest content_hash_of(const Document& document, const std::set<std::string>& la
     field(value);
   }
   for (const std::string& label : labels) field("label " + label);
+  if (trusted) field("trusted");
   // The same text may come from other markup: findings and the way back to the source belong to the record too.
   field(findings_json(document));
   for (const OffsetMap::Piece& piece : document.offsets.pieces()) {
@@ -87,7 +88,7 @@ class IndexRun final : public DocumentSink {
     advance(document);
     for (const Finding& finding : document.findings)
       summary.findings[std::string(finding_kind_name(finding.kind))] += finding.count;
-    const Digest hash = content_hash_of(document, options_.labels);
+    const Digest hash = content_hash_of(document, options_.labels, options_.trusted);
     const auto known = store_.contains(options_.tenant, document.id, hash);
     if (!known) return known.error();
     if (*known) {
@@ -207,6 +208,7 @@ class IndexRun final : public DocumentSink {
     added.format = format_name(document.format);
     added.content_hash = hash;
     added.labels = options_.labels;
+    added.trusted = options_.trusted;
     added.metadata_json = metadata_json(document);
     added.findings_json = findings_json(document);
     for (const Chunk& chunk : *chunks) {

@@ -134,6 +134,7 @@ Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOpt
   asked.text = query;
   asked.tenant = options.tenant;
   asked.seed = options.seed;
+  asked.filter = options.filter;
   if (mode != RetrievalMode::kBm25 && (state_->scan || !state_->defences.empty())) {
     const std::string_view text = query.bytes();
     auto encoded = state_->parts.encoder->encode_queries(std::span(&text, 1));
@@ -169,8 +170,13 @@ Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOpt
       candidates.push_back(std::move(candidate));
     }
     StageEvidence stage;
-    auto kept = defend_hits(*state_->defences[i], asked, std::move(result.hits), candidates, sizes[i + 1], stage, stop);
+    // Only the first defence sees the plain ranking; a later one must not bring back what others dropped.
+    asked.may_extend = i == 0 && !state_->scan && mode == RetrievalMode::kDense;
+    std::vector<PassageCandidate> added;
+    auto kept = defend_hits(*state_->defences[i], *state_->parts.store, asked, std::move(result.hits), candidates,
+                            sizes[i + 1], stage, added, stop);
     if (!kept) return kept.error();
+    for (PassageCandidate& passage : added) passages.emplace(passage.chunk, std::move(passage));
     result.hits = *std::move(kept);
     result.evidence.stages.push_back(std::move(stage));
   }

@@ -33,12 +33,15 @@ struct DefenceQuery {
   UntrustedText text;
   std::vector<float> embedding;  ///< [d]; empty where only words were searched
   std::string tenant = "default";
-  std::uint64_t seed = 0;  ///< of whatever a defence draws
+  std::uint64_t seed = 0;   ///< of whatever a defence draws
+  DocumentFilter filter{};  ///< what the caller may see; a defence that looks beyond its candidates keeps to it
+  /// The candidates are the first of a dense scan under `filter`, so that a defence may look further down that ranking.
+  bool may_extend = false;
 };
 
 /// A passage that a defence lets through.
 struct DefendedPassage {
-  std::size_t candidate = 0;                ///< index into what the defence was given
+  std::size_t candidate = 0;                ///< index into what the defence was given, and after that into `added`
   double score = 0;                         ///< by which it is ranked now
   std::optional<UntrustedText> text_out{};  ///< goes on instead of the passage's own text
 };
@@ -46,6 +49,7 @@ struct DefendedPassage {
 struct DefendedRanking {
   std::vector<DefendedPassage> passages;  ///< best first, at most top_k
   std::vector<Verdict> verdicts;          ///< one for every candidate that was looked at
+  std::vector<PassageCandidate> added{};  ///< passages that were not among the candidates
   std::vector<std::string> notes;
 };
 

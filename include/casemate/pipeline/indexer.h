@@ -22,6 +22,7 @@ namespace casemate {
 struct IndexOptions {
   std::string tenant = "default";
   std::set<std::string> labels;  ///< put on every document of this run
+  bool trusted = false;          ///< they are the owner's: `casemate seal` covers them
   ReadOptions reading;
   ChunkerOptions chunking;  ///< data-set passages stay one chunk whatever `one_passage` says
   bool strict = false;      ///< the first problem ends the run (what was finished stays stored) instead of being listed
