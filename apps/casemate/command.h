@@ -28,13 +28,17 @@ std::function<int()> set_up_delete(CLI::App& app, Context& context);
 std::function<int()> set_up_doctor(CLI::App& app, Context& context);
 std::function<int()> set_up_documents(CLI::App& app, Context& context);
 std::function<int()> set_up_embed(CLI::App& app, Context& context);
+std::function<int()> set_up_eval(CLI::App& app, Context& context);
 std::function<int()> set_up_index(CLI::App& app, Context& context);
 std::function<int()> set_up_recall(CLI::App& app, Context& context);
+std::function<int()> set_up_metrics(CLI::App& app, Context& context);
 std::function<int()> set_up_migrate(CLI::App& app, Context& context);
 std::function<int()> set_up_models(CLI::App& app, Context& context);
+std::function<int()> set_up_calibrate(CLI::App& app, Context& context);
 std::function<int()> set_up_policies(CLI::App& app, Context& context);
 std::function<int()> set_up_prepare(CLI::App& app, Context& context);
 std::function<int()> set_up_restore(CLI::App& app, Context& context);
+std::function<int()> set_up_seal(CLI::App& app, Context& context);
 std::function<int()> set_up_search(CLI::App& app, Context& context);
 std::function<int()> set_up_theory(CLI::App& app, Context& context);
 

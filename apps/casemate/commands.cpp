@@ -14,6 +14,8 @@ std::span<const Command> commands() {
       Command{"doctor", "what is installed, what runs here, what is missing", set_up_doctor},
       Command{"policies", "the named policies of this version", set_up_policies},
       Command{"prepare", "make what a policy or defence needs for passages that are stored already", set_up_prepare},
+      Command{"calibrate", "thresholds of defences from your own corpus, with the trade-off curve", set_up_calibrate},
+      Command{"seal", "sign the trusted documents of a store, or check their seal", set_up_seal},
       Command{"documents", "what a store holds", set_up_documents},
       Command{"delete", "remove documents from a store", set_up_delete},
       Command{"compact", "reclaim the space of deleted documents", set_up_compact},
@@ -23,6 +25,8 @@ std::span<const Command> commands() {
       Command{"migrate", "bring a store of an older format up to date", set_up_migrate},
       Command{"theory", "sufficient conditions of robustness, with their assumptions", set_up_theory},
       Command{"recall", "recall and MRR of retrieval on a SQuAD file", set_up_recall},
+      Command{"metrics", "metrics over files: rankings, texts, and two logs compared", set_up_metrics},
+      Command{"eval", "run an experiment: attacks by defences, with logs and a summary", set_up_eval},
   };
   return kCommands;
 }

@@ -1,3 +1,4 @@
+#include "casemate/defend/calibrated_ragmask.h"
 #include "casemate/defend/cluster.h"
 #include "casemate/defend/consistency.h"
 #include "casemate/defend/perplexity.h"
@@ -17,6 +18,18 @@ MadeDefence upcast(Result<std::unique_ptr<T>> made) {
 
 constexpr std::array<std::pair<std::string_view, MaskAction>, 2> kMaskActions = {
     {{"mask", MaskAction::kMask}, {"delete", MaskAction::kDelete}}};
+
+/// A number in [0, high], or "auto".
+Status read_threshold(const std::optional<YamlValue>& value, double high, double& out, bool& is_auto) {
+  if (!value) return {};
+  const auto text = value->text();
+  is_auto = text.ok() && *text == "auto";
+  if (is_auto) return {};
+  const auto number = value->number(0.0, high);
+  if (!number) return number.error();
+  out = *number;
+  return {};
+}
 
 }  // namespace
 
@@ -77,10 +90,12 @@ MadeDefence make_ragmask(const YamlValue& map, const DefenceServices& services) 
   std::string sanitise;
   std::string screen;
   std::string text_out;
+  std::optional<YamlValue> delta;
+  std::optional<YamlValue> relative;
   YamlOptions options(map);
   options.read("mask_length_tokens", out.mask_length_tokens, 1, 512)
-      .read("delta", out.delta, 0.0, 1000.0)
-      .read("delta_relative", out.delta_relative, 0.0, 1.0)
+      .read("delta", delta)
+      .read("delta_relative", relative)
       .read("perturb", perturb)
       .read("sanitise", sanitise)
       .read("pool_factor", out.pool_factor, 1, 100)
@@ -90,6 +105,12 @@ MadeDefence make_ragmask(const YamlValue& map, const DefenceServices& services) 
       .read("text_out", text_out)
       .read("precompute", out.precompute);
   if (Status read = options.finish(); !read) return read.error();
+  bool delta_is_auto = false;
+  bool relative_is_auto = false;
+  if (Status read = read_threshold(delta, 1000.0, out.delta, delta_is_auto); !read) return read.error();
+  if (Status read = read_threshold(relative, 1.0, out.delta_relative, relative_is_auto); !read) return read.error();
+  if (delta_is_auto && relative_is_auto)
+    return Error{ErrorCode::kInvalidOption, "ragmask: only one of delta and delta_relative can be auto"};
   if (Status read = read_choice(perturb, "ragmask.perturb", kMaskActions, out.perturb); !read) return read.error();
   if (Status read = read_choice(sanitise, "ragmask.sanitise", kMaskActions, out.sanitise); !read) return read.error();
   constexpr std::array<std::pair<std::string_view, MaskScreen>, 2> kScreens = {
@@ -98,6 +119,7 @@ MadeDefence make_ragmask(const YamlValue& map, const DefenceServices& services) 
   constexpr std::array<std::pair<std::string_view, MaskTextOut>, 2> kTexts = {
       {{"original", MaskTextOut::kOriginal}, {"sanitised", MaskTextOut::kSanitised}}};
   if (Status read = read_choice(text_out, "ragmask.text_out", kTexts, out.text_out); !read) return read.error();
+  if (delta_is_auto || relative_is_auto) return upcast(CalibratedRagMask::create(out, relative_is_auto, services));
   if (services.encoder == nullptr)
     return Error{ErrorCode::kInvalidArgument, "ragmask embeds masked passages: it needs the store's encoder"};
   return upcast(RagMask::create(out, *services.encoder, services.cache));

@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pipeline/passage_ids.h"
+
 namespace casemate {
 namespace {
 
 constexpr char kSetting[] = "prepared_defences";
 constexpr std::size_t kBatch = 128;
-
-std::vector<ChunkId> live_ids(const VectorSnapshot& snapshot) {
-  std::vector<ChunkId> ids;
-  for (const VectorBlock& block : snapshot.blocks()) {
-    for (std::size_t i = 0; i < block.chunks; ++i) {
-      if (block.live[i] != 0) ids.push_back(block.chunk_ids[i]);
-    }
-  }
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
 
 /// Passages of the tenant that have no vectors of this kind.
 Result<std::vector<ChunkId>> missing_ids(Store& store, std::string_view tenant, const std::string& kind) {

@@ -3,11 +3,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "casemate/core/random.h"
 #include "casemate/formats/squad.h"
 #include "casemate/pipeline/policy.h"
 #include "command.h"
 #include "open_pipeline.h"
+#include "question_sample.h"
 
 namespace casemate::cli {
 namespace {
@@ -110,20 +110,6 @@ Result<RankCounts> measure_defended(Context& context, const OpenPipeline& open,
   return counts;
 }
 
-/// `count` questions drawn without repetition, in file order; all where count is 0.
-std::vector<SquadQuestion> sample_of(std::vector<SquadQuestion> questions, int count, std::uint64_t seed) {
-  if (count <= 0 || static_cast<std::size_t>(count) >= questions.size()) return questions;
-  RandomStream random(seed, "recall/sample");
-  std::vector<SquadQuestion> out;
-  std::size_t wanted = static_cast<std::size_t>(count);
-  for (std::size_t i = 0; i < questions.size() && wanted > 0; ++i) {
-    if (random.below(questions.size() - i) >= wanted) continue;
-    out.push_back(std::move(questions[i]));
-    --wanted;
-  }
-  return out;
-}
-
 int report(Context& context, const RankCounts& counts, const RecallChoice& choice);
 
 int run_defended(Context& context, const RecallChoice& choice, const std::vector<SquadQuestion>& questions) {
@@ -149,7 +135,7 @@ int run(Context& context, const RecallChoice& choice) {
   if (!read) return context.fail(read.error());
   if (read->questions.empty())
     return context.fail({ErrorCode::kInvalidInput, choice.questions + ": holds no question"});
-  const auto questions = sample_of(std::move(read->questions), choice.sample, choice.seed);
+  const auto questions = question_sample(std::move(read->questions), choice.sample, choice.seed);
   if (!choice.defences.empty()) return run_defended(context, choice, questions);
   const auto store = context.open_store(choice.store, true);
   if (!store) return context.fail(store.error());
