@@ -12,6 +12,16 @@ namespace {
 constexpr char kTenant[] = "default";
 constexpr std::size_t kBatch = 128;
 
+/// Passages of a data set stay whole, but an encoder that reads little must accept the store's chunk length.
+ChunkerOptions fitting_chunks(const Encoder& encoder) {
+  ChunkerOptions chunking;
+  while (chunking.max_tokens >= 16 && !store_identity(encoder, chunking)) {
+    chunking.max_tokens /= 2;
+    chunking.overlap_tokens = chunking.max_tokens / 5;
+  }
+  return chunking;
+}
+
 NewDocument document_of(const CraftedDocument& crafted) {
   NewDocument out;
   out.tenant = kTenant;
@@ -28,7 +38,7 @@ NewDocument document_of(const CraftedDocument& crafted) {
 }  // namespace
 
 Result<WorkStore> WorkStore::open(const std::string& path, const Encoder& encoder) {
-  const auto identity = store_identity(encoder, {});
+  const auto identity = store_identity(encoder, fitting_chunks(encoder));
   if (!identity) return identity.error();
   StoreOptions options;
   options.encoder = *identity;
@@ -45,6 +55,7 @@ Status WorkStore::index(const std::string& corpus, std::span<const VectorRecipe*
   IndexOptions options;
   options.tenant = kTenant;
   options.reading.format = Format::kSquad;
+  options.chunking = fitting_chunks(*encoder_);
   options.recipes.assign(recipes.begin(), recipes.end());
   const auto summary = index_paths(std::span(&corpus, 1), options, *store_, *encoder_, progress, stop);
   if (!summary) return summary.error();
