@@ -32,7 +32,9 @@ Result<ShingleKey> own_or_new_key(Store& store, std::string_view tenant) {
 Result<std::int64_t> last_version(const Store& store, const SigningKey& key, const SealOptions& options) {
   const auto last = read_seal(store, options.tenant);
   if (!last) {
-    if (options.replace_foreign && !is_callers_fault(last.error().code)) return std::int64_t{0};
+    const ErrorCode code = last.error().code;
+    const bool unusable = code == ErrorCode::kCorrupt || code == ErrorCode::kMismatch;
+    if (options.replace_foreign && unusable) return std::int64_t{0};
     return last.error();
   }
   if (!*last) return std::int64_t{0};

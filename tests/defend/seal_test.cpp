@@ -95,6 +95,14 @@ TEST_F(Sealing, AnotherKeysSealIsAMismatchAndIsNotReplacedUnasked) {
   EXPECT_EQ(forced->version, 2);
 }
 
+TEST_F(Sealing, ADamagedSealIsReplacedOnlyWhenAsked) {
+  seal();
+  ASSERT_TRUE(store_->set_setting("default", "seal", "damaged").ok());
+  EXPECT_EQ(try_seal().error().code, ErrorCode::kCorrupt);
+  EXPECT_TRUE(try_seal("default", true).ok());
+  EXPECT_TRUE(read_seal(*store_, "default").ok());
+}
+
 TEST_F(Sealing, ASealCannotBeMovedToAnotherTenant) {
   add("x", prose(1), {.trusted = true, .tenant = "other"});
   seal();

@@ -151,6 +151,7 @@ std::function<int()> set_up_index(CLI::App& app, Context& context) {
   app.add_option("--store", choice->store, "the store's folder; made if it is not there")->required();
   app.add_option("--tenant", options.tenant, "whose documents these are")->capture_default_str();
   app.add_option("--labels", choice->labels, "labels for these documents")->delimiter(',');
+  app.add_flag("--trusted", options.trusted, "mark these documents trusted, for casemate seal");
   app.add_option("--format", choice->format, "auto, text, markdown, html, pdf, docx, csv, tsv, jsonl or squad")
       ->capture_default_str();
   app.add_option("--encoder", choice->encoder.encoder,
