@@ -102,8 +102,7 @@ MadeDefence make_ragmask(const YamlValue& map, const DefenceServices& services) 
       .read("screen", screen)
       .read("screen_share", out.screen_share, 0.0, 1.0)
       .read("screen_exact", out.screen_exact, 1, 10000)
-      .read("text_out", text_out)
-      .read("precompute", out.precompute);
+      .read("text_out", text_out);
   if (Status read = options.finish(); !read) return read.error();
   bool delta_is_auto = false;
   bool relative_is_auto = false;

@@ -1,11 +1,14 @@
 #include "casemate/pipeline/indexer.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "casemate/defend/passage_cache.h"
 #include "casemate/pipeline/prepare.h"
 #include "command.h"
+#include "language_model_choice.h"
 
 namespace casemate::cli {
 namespace {
@@ -17,6 +20,7 @@ struct IndexChoice {
   std::vector<std::string> labels;
   std::vector<std::string> prepare;  ///< defences; "none" for none
   EncoderChoice encoder;
+  LanguageModelChoice model;  ///< loaded only where a defence is prepared with it
   IndexOptions options;
 };
 
@@ -49,23 +53,67 @@ Result<std::unique_ptr<Store>> open_or_create(Context& context, const IndexChoic
   return made;
 }
 
-/// Defences that this run makes vectors for: those of the store, and those asked for (RAGPart for a new store).
-Result<std::vector<DefenceChoice>> defences_to_prepare(Store& store, const IndexChoice& choice, bool is_new) {
+/// Defences that this run makes things for: those of the store, and those asked for (RAGPart for a new store).
+Result<std::vector<DefenceChoice>> defences_to_prepare(const Store& store, const IndexChoice& choice, bool is_new) {
   std::vector<std::string> asked = choice.prepare;
   if (is_new && asked.empty()) asked = {"ragpart"};
+  auto out = prepared_defences(store);
+  if (!out) return out;
   for (const std::string& text : asked) {
     if (text == "none") continue;
     const auto defence = parse_defence(text);
     if (!defence) return defence.error();
-    const auto entry = find_defence(defence->name);
-    if (!entry) return entry.error();
-    if (!(*entry)->scans) {
-      return Error{ErrorCode::kInvalidArgument,
-                   defence->name + " scans no vectors of its own: use casemate prepare after indexing"};
-    }
-    if (Status remembered = remember_prepared(store, *defence); !remembered) return remembered.error();
+    const auto same = [&](const DefenceChoice& each) {
+      return each.name == defence->name && each.options == defence->options;
+    };
+    if (std::none_of(out->begin(), out->end(), same)) out->push_back(*defence);
   }
-  return prepared_defences(store);
+  return out;
+}
+
+/// The defences themselves; the store remembers them once all could be made.
+struct Preparation {
+  std::unique_ptr<LanguageModel> model;
+  std::unique_ptr<PassageCache> cache;
+  std::vector<std::unique_ptr<ScanDefence>> scans;
+  std::vector<std::unique_ptr<RetrievalDefence>> rankings;
+};
+
+Result<Preparation> make_preparation(Context& context, Store& store, const Encoder& encoder, const IndexChoice& choice,
+                                     std::span<const DefenceChoice> defences) {
+  Preparation out;
+  out.cache = make_store_passage_cache(store);
+  for (const DefenceChoice& defence : defences) {
+    if (!prepares_with_model(defence) || out.model) continue;
+    auto model = load_language_model(context, choice.model);
+    if (!model) return model.error();
+    out.model = *std::move(model);
+  }
+  DefenceServices services;
+  services.encoder = &encoder;
+  services.model = out.model.get();
+  services.store = &store;
+  services.cache = out.cache.get();
+  services.pool = &context.pool();
+  for (const DefenceChoice& defence : defences) {
+    const auto entry = find_defence(defence.name);
+    if (!entry) return entry.error();
+    if ((*entry)->scans) {
+      auto made = create_scan_defence(defence, services);
+      if (!made) return made.error();
+      out.scans.push_back(*std::move(made));
+    } else {
+      auto made = create_defence(defence, services);
+      if (!made) return made.error();
+      if (!(*made)->precomputes())
+        return Error{ErrorCode::kInvalidArgument, defence.name + " needs nothing to be prepared"};
+      out.rankings.push_back(*std::move(made));
+    }
+  }
+  for (const DefenceChoice& defence : defences) {
+    if (Status remembered = remember_prepared(store, defence); !remembered) return remembered.error();
+  }
+  return out;
 }
 
 void print_summary(const IndexSummary& summary, const std::string& store) {
@@ -112,25 +160,22 @@ int run(Context& context, IndexChoice& choice) {
   if (!store) return context.fail(store.error());
   const auto defences = defences_to_prepare(**store, choice, is_new);
   if (!defences) return context.fail(defences.error());
-  DefenceServices services;
-  services.encoder = encoder.get();
-  services.store = store->get();
-  services.pool = &context.pool();
-  std::vector<std::unique_ptr<ScanDefence>> scans;
-  for (const DefenceChoice& defence : *defences) {
-    auto made = create_scan_defence(defence, services);
-    if (!made) return context.fail(made.error());
-    choice.options.recipes.push_back(&(*made)->recipe());
-    scans.push_back(*std::move(made));
-  }
+  const auto preparation = make_preparation(context, **store, *encoder, choice, *defences);
+  if (!preparation) return context.fail(preparation.error());
+  for (const auto& scan : preparation->scans) choice.options.recipes.push_back(&scan->recipe());
   auto summary = index_paths(choice.paths, choice.options, **store, *encoder, context.progress(), context.stop);
   if (!summary) return context.fail(summary.error());
-  for (const auto& scan : scans) {
+  for (const auto& scan : preparation->scans) {
     // Documents that were stored before this defence was asked for.
     const auto completed =
         complete_vectors(**store, choice.options.tenant, scan->recipe(), context.progress(), context.stop);
     if (!completed) return context.fail(completed.error());
     summary->repeated_fragments += completed->repeated_fragments;
+  }
+  for (const auto& ranking : preparation->rankings) {
+    const auto computed =
+        precompute_passages(**store, choice.options.tenant, *ranking, context.progress(), context.stop);
+    if (!computed) return context.fail(computed.error());
   }
   if (context.json) {
     print_json(*summary);
@@ -166,8 +211,9 @@ std::function<int()> set_up_index(CLI::App& app, Context& context) {
   app.add_option("--chunk-overlap", options.chunking.overlap_tokens, "tokens a chunk may share with the one before")
       ->capture_default_str();
   app.add_option("--prepare", choice->prepare,
-                 "make vectors for this defence too, now and whenever documents are added; default for a new store: "
+                 "make what this defence needs too, now and whenever documents are added; default for a new store: "
                  "ragpart; none: for no defence");
+  add_language_model_options(app, choice->model);
   app.add_flag("--one-passage", options.chunking.one_passage, "do not cut documents");
   app.add_flag("--strict", options.strict, "stop at the first problem instead of listing it and going on");
   app.add_flag("--generate-ids", options.reading.generate_ids, "JSONL records without an id get one");

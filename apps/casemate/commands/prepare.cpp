@@ -54,6 +54,7 @@ Result<std::optional<PrepareSummary>> prepare(Context& context, Store& store, co
   if (!(*made)->precomputes()) return std::optional<PrepareSummary>();
   auto summary = precompute_passages(store, choice.tenant, **made, context.progress(), context.stop);
   if (!summary) return summary.error();
+  if (Status remembered = remember_prepared(store, defence); !remembered) return remembered.error();
   return std::optional<PrepareSummary>(*summary);
 }
 

@@ -49,7 +49,6 @@ struct RagMaskOptions {
   double screen_share = 0.5;  ///< kDelete: predicted drops from this share of delta on are worth embedding; in [0, 1]
   int screen_exact = 1;       ///< segments of a passage that screening embeds at most; in [1, 10000]
   MaskTextOut text_out = MaskTextOut::kOriginal;
-  bool precompute = false;  ///< whoever indexes calls `precompute` for each passage
 };
 
 /// One segment of a passage and what its perturbation did.
