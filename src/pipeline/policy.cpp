@@ -7,14 +7,21 @@
 namespace casemate {
 namespace {
 
-const std::array<Policy, 2>& table() {
-  static const std::array<Policy, 2> all = {
-      Policy{"off-2026-11", "no defence: exact dense retrieval, one prompt with all passages", {}, 5, 256},
+const std::array<Policy, 3>& table() {
+  static const std::array<Policy, 3> all = {
+      Policy{"fast-2026-11",
+             "fragments vote (RAGPart, N=5, k=3): costs no time, and some recall",
+             {},
+             5,
+             256,
+             {{"ragpart", "{fragments: 5, combination: 3}"}}},
+      Policy{"off-2026-11", "no defence: exact dense retrieval, one prompt with all passages", {}, 5, 256, {}},
       Policy{"off-hybrid-2026-11",
              "no defence: dense and BM25 joined by reciprocal rank",
              {RetrievalMode::kHybrid, 60, 100},
              5,
-             256},
+             256,
+             {}},
   };
   return all;
 }
@@ -40,8 +47,8 @@ Result<Policy> find_policy(std::string_view name) {
     known += (known.empty() ? "" : ", ") + policy.name;
   }
   std::string message = "there is no policy \"" + UntrustedText(std::string(name)).for_log() + "\"";
-  if (name == "fast" || name == "balanced" || name == "strict")
-    message += ": this version has no retrieval defences yet";
+  if (name == "balanced" || name == "strict")
+    message += ": its choices are not measured yet; compose defences with --defence";
   return Error{ErrorCode::kNotFound, message + " (known: " + known + ")"};
 }
 

@@ -2,7 +2,8 @@
 import json
 import unittest
 
-from cli import CliTest
+from cli import SOURCE, CliTest
+from json_test import schema_errors
 
 
 class Defences(CliTest):
@@ -48,6 +49,8 @@ class Defences(CliTest):
         result = self.search("ferry", "--defence", "ragmask{mask_length_tokens: 4, delta: 0}", "--explain", mode="dense")
         stages = [stage["stage"] for stage in result["evidence"]["stages"]]
         self.assertEqual(stages, ["retrieve", "ragmask", "undefended"])
+        schema = json.loads((SOURCE / "docs/evidence.schema.json").read_text())
+        self.assertEqual(schema_errors(result["evidence"], schema), [])
         masked = [verdict for verdict in result["evidence"]["stages"][1]["verdicts"] if "masked" in verdict]
         self.assertTrue(masked)
         for verdict in masked:

@@ -16,10 +16,23 @@ TEST(Policies, EachHasADateAndIsFoundByItsPlainName) {
   }
 }
 
+TEST(Policies, DefencesAreKnownAndOnlyTheFirstMayReplaceTheScan) {
+  for (const Policy& policy : policies()) {
+    for (std::size_t i = 0; i < policy.defences.size(); ++i) {
+      const auto entry = find_defence(policy.defences[i].name);
+      ASSERT_TRUE(entry.ok()) << policy.name;
+      EXPECT_TRUE(i == 0 || !(*entry)->scans) << policy.name;
+      EXPECT_TRUE(parse_defence(policy.defences[i].name + policy.defences[i].options).ok()) << policy.name;
+    }
+  }
+  EXPECT_EQ(find_policy("fast")->defences.at(0).name, "ragpart");
+  EXPECT_TRUE(find_policy("off")->defences.empty());
+}
+
 TEST(Policies, OneThatDoesNotExistYetIsAnHonestError) {
   const auto strict = find_policy("strict");
   ASSERT_FALSE(strict.ok());
-  EXPECT_NE(strict.error().message.find("no retrieval defences yet"), std::string::npos);
+  EXPECT_NE(strict.error().message.find("not measured yet"), std::string::npos);
   EXPECT_FALSE(find_policy("").ok());
   EXPECT_FALSE(find_policy("-2026-11").ok());
 }
