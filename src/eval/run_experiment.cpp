@@ -24,6 +24,9 @@ Status write_file(const std::string& path, const std::string& text) {
   return write_file_atomically(FileSystem::posix(), path, text);
 }
 
+/// Compares with a sealed corpus, so that it can be made only once there is a seal.
+bool needs_seal(const DefenceChoice& choice) { return choice.name == "fingerprint"; }
+
 class ExperimentRun {
  public:
   ExperimentRun(const Experiment& experiment, const EvalParts& parts, const EvalOptions& options, Progress& progress,
@@ -123,8 +126,13 @@ class ExperimentRun {
     services.store = &store_->store();
     services.cache = cache_.get();
     services.pool = parts_.pool;
+    std::vector<const DefenceChoice*> sealed;
     for (const auto& chain : experiment_.defences) {
       for (const DefenceChoice& choice : chain) {
+        if (needs_seal(choice)) {
+          sealed.push_back(&choice);
+          continue;
+        }
         const auto entry = find_defence(choice.name);
         if (!entry) return entry.error();
         if (!(*entry)->scans) {
@@ -141,7 +149,14 @@ class ExperimentRun {
         scans_.push_back(*std::move(made));
       }
     }
-    if (Status indexed = store_->index(data_.path, recipes_, progress_, stop_); !indexed) return indexed;
+    const bool trusted = !sealed.empty();
+    if (Status indexed = store_->index(data_.path, recipes_, trusted, progress_, stop_); !indexed) return indexed;
+    if (trusted) {
+      if (Status done = store_->seal(*parts_.pool, progress_, stop_); !done) return done;
+    }
+    for (const DefenceChoice* choice : sealed) {
+      if (const auto made = create_defence(*choice, services); !made) return made.error();
+    }
     std::vector<std::string_view> texts;
     for (const AttackTarget& query : asked_) {
       // A blank query fails when it is asked, and is logged as such.

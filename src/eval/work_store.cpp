@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "casemate/core/hash.h"
+#include "casemate/core/signing.h"
+#include "casemate/defend/seal.h"
 #include "casemate/pipeline/indexer.h"
 #include "casemate/pipeline/prepare.h"
 
@@ -50,11 +52,12 @@ Result<WorkStore> WorkStore::open(const std::string& path, const Encoder& encode
   return out;
 }
 
-Status WorkStore::index(const std::string& corpus, std::span<const VectorRecipe* const> recipes, Progress& progress,
-                        std::stop_token stop) {
+Status WorkStore::index(const std::string& corpus, std::span<const VectorRecipe* const> recipes, bool trusted,
+                        Progress& progress, std::stop_token stop) {
   IndexOptions options;
   options.tenant = kTenant;
   options.reading.format = Format::kSquad;
+  options.trusted = trusted;
   options.chunking = fitting_chunks(*encoder_);
   options.recipes.assign(recipes.begin(), recipes.end());
   const auto summary = index_paths(std::span(&corpus, 1), options, *store_, *encoder_, progress, stop);
@@ -70,6 +73,16 @@ Status WorkStore::index(const std::string& corpus, std::span<const VectorRecipe*
     if (!completed) return completed.error();
   }
   return {};
+}
+
+Status WorkStore::seal(const ThreadPool& pool, Progress& progress, std::stop_token stop) {
+  const auto there = read_seal(*store_, kTenant);
+  if (!there) return there.error();
+  if (*there) return {};
+  SealOptions options;
+  options.tenant = kTenant;
+  const auto sealed = seal_documents(*store_, SigningKey::generate(), options, pool, progress, stop);
+  return sealed ? Status() : Status(sealed.error());
 }
 
 Status WorkStore::plant(std::span<const CraftedDocument> documents, std::span<const VectorRecipe* const> recipes,

@@ -9,6 +9,7 @@
 
 #include "casemate/attack/attack.h"
 #include "casemate/core/progress.h"
+#include "casemate/core/thread_pool.h"
 #include "casemate/defend/scan_defence.h"
 #include "casemate/encoder/encoder.h"
 #include "casemate/store/store.h"
@@ -24,8 +25,12 @@ class WorkStore {
 
   /// Indexes the corpus file with the vectors that `recipes` make; what is there already is skipped. Error:
   /// InvalidInput where part of it could not be indexed; Cancelled.
-  [[nodiscard]] Status index(const std::string& corpus, std::span<const VectorRecipe* const> recipes,
+  [[nodiscard]] Status index(const std::string& corpus, std::span<const VectorRecipe* const> recipes, bool trusted,
                              Progress& progress, std::stop_token stop);
+
+  /// Seals the corpus, which must have been indexed as trusted, under a key that is made for it and forgotten; nothing
+  /// where it is sealed already. Planted documents stay outside. Error: what sealing says; Cancelled.
+  [[nodiscard]] Status seal(const ThreadPool& pool, Progress& progress, std::stop_token stop);
 
   /// Adds an attack's documents. Error: what encoder, recipes and store say; Cancelled.
   [[nodiscard]] Status plant(std::span<const CraftedDocument> documents, std::span<const VectorRecipe* const> recipes,

@@ -195,6 +195,20 @@ TEST_F(RunExperiment, ATornLineAndPoisonThatAKillLeftBehindAreMended) {
   EXPECT_EQ(files_of("killed"), whole);
 }
 
+TEST_F(RunExperiment, FingerprintComparesWithTheCleanCorpusWhichIsSealedForIt) {
+  experiment_.attacks = {"none", "near-duplicate{edits: 1}"};
+  experiment_.defences = {{}, {DefenceChoice{"fingerprint", "{}"}}};
+  const auto done = run("out", two_);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  const auto& conditions = done->summary.conditions;
+  ASSERT_EQ(conditions.size(), 4U);
+  EXPECT_GT(conditions[2].cells[2].mean, 0);  // copies are found without a defence
+  EXPECT_EQ(conditions[3].cells[2].mean, 0);  // and none with it
+  EXPECT_EQ(conditions[3].cells[0].mean, conditions[0].cells[0].mean);
+  experiment_.defences = {{DefenceChoice{"fingerprint", "{pool_sise: 3}"}}};
+  EXPECT_NE(run("other", two_).error().message.find("pool_size"), std::string::npos);
+}
+
 TEST_F(RunExperiment, AFinishedRunIsOnlySummarisedAgain) {
   ASSERT_TRUE(run("out", two_).ok());
   fs::remove_all(folder_.path("out") + "/work");
@@ -250,7 +264,8 @@ TEST_F(RunExperiment, AQueryThatFailsIsLoggedAndCounted) {
 
 TEST_F(RunExperiment, ABadDefenceIsToldBeforeTheCorpusIsRead) {
   experiment_.defences = {{DefenceChoice{"suppression", "{max_cosin: 0.9}"}}};
-  const auto done = run("out", two_);
+  StoppingProgress progress(1);  // the first passage that is reported would stop it
+  const auto done = run("out", two_, progress, progress.stop.get_token());
   ASSERT_FALSE(done.ok());
   EXPECT_NE(done.error().message.find("max_cosine"), std::string::npos) << done.error().message;
 }
