@@ -22,7 +22,7 @@ struct FingerprintOptions {
   int pool_size = 20;  ///< candidates examined, at least top_k; in [1, 1000]
   double near_copy_jaccard =
       0.6;  ///< shingles in common, of all that either has, from which on a text is a copy; (0, 1]
-  double near_copy_contained = 0.8;  ///< the same, of the candidate's own: a piece of a sealed text; (0, 1]
+  double near_copy_contained = 0.5;  ///< the same, of the candidate's own: a piece of a sealed text; (0, 1]
   double near_copy_cosine = 0.95;    ///< from which on texts that share half of their words are copies; (0, 1]
   UnlikePolicy unlike = UnlikePolicy::kKeep;
   double unlike_p = 0.01;  ///< p-values below it are unlike; in [0, 1]
