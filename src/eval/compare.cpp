@@ -9,8 +9,6 @@
 namespace casemate {
 namespace {
 
-constexpr int kResamples = 10'000;
-
 bool is_binary(std::span<const double> values) {
   return std::all_of(values.begin(), values.end(), [](double value) { return value == 0 || value == 1; });
 }
@@ -38,8 +36,18 @@ std::string unknown_metric(const nlohmann::json& record, std::string_view metric
 
 }  // namespace
 
+int bootstrap_resamples(std::size_t queries) {
+  // The interval's own error falls with more resamples whatever the queries; time grows with both.
+  constexpr std::size_t kDraws = 20'000'000;
+  return static_cast<int>(
+      std::clamp(kDraws / std::max<std::size_t>(queries, 1), std::size_t{1000}, std::size_t{10'000}));
+}
+
 Result<Comparison> compare_paired(std::span<const double> first, std::span<const double> second, std::uint64_t seed) {
-  const auto difference = paired_bootstrap(first, second, kResamples, seed);
+  // Nothing to draw from where no query differs.
+  const bool same = !first.empty() && std::equal(first.begin(), first.end(), second.begin(), second.end());
+  const int resamples = same ? 100 : bootstrap_resamples(first.size());
+  const auto difference = paired_bootstrap(first, second, resamples, seed);
   if (!difference) return difference.error();
   if (!*difference) return Error{ErrorCode::kInvalidArgument, "there is nothing to compare: no query is in both"};
   Comparison out;

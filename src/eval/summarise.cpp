@@ -22,7 +22,7 @@ Result<MetricCell> cell_of(const std::vector<double>& values, std::uint64_t seed
   }
   // Against nothing at all: the interval of the mean itself.
   const std::vector<double> zeros(values.size(), 0.0);
-  const auto found = paired_bootstrap(zeros, values, 10'000, seed);
+  const auto found = paired_bootstrap(zeros, values, bootstrap_resamples(values.size()), seed);
   if (!found) return found.error();
   cell.mean = (*found)->mean;
   cell.interval = (*found)->interval;

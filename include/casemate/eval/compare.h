@@ -28,6 +28,9 @@ struct Comparison {
   [[nodiscard]] std::uint64_t discordant() const { return only_first + only_second; }
 };
 
+/// Resamples that eval and metrics draw: 10,000, fewer above 2,000 queries, never fewer than 1,000.
+[[nodiscard]] int bootstrap_resamples(std::size_t queries);
+
 /// `first` and `second` are values of the same queries in the same order. The seed is the bootstrap's.
 /// Error: InvalidArgument for different lengths, no query, or values that are not finite.
 [[nodiscard]] Result<Comparison> compare_paired(std::span<const double> first, std::span<const double> second,
