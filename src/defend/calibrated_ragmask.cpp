@@ -4,6 +4,16 @@
 #include "defend/candidate_vectors.h"
 
 namespace casemate {
+namespace {
+
+std::string calibrate_flags(const RagMaskOptions& options, bool relative) {
+  return "--mask-length " + std::to_string(options.mask_length_tokens) + " --perturb " +
+         std::string(mask_action_name(options.perturb)) + " --sanitise " +
+         std::string(mask_action_name(options.sanitise)) + " --pool-factor " + std::to_string(options.pool_factor) +
+         (relative ? " --relative" : "");
+}
+
+}  // namespace
 
 Result<std::unique_ptr<CalibratedRagMask>> CalibratedRagMask::create(const RagMaskOptions& options, bool relative,
                                                                      const DefenceServices& services) {
@@ -35,7 +45,10 @@ Parameters CalibratedRagMask::parameters() const {
 Result<DefendedRanking> CalibratedRagMask::rank(const DefenceQuery& query, std::span<const PassageCandidate> candidates,
                                                 int top_k, std::stop_token stop) const {
   const auto delta = calibrated_value(services_.store, query.tenant, name(), calibration_setting(options_, relative_));
-  if (!delta) return delta.error();
+  if (!delta) {
+    return Error{delta.error().code,
+                 delta.error().message + "; the flags for these options: " + calibrate_flags(options_, relative_)};
+  }
   std::shared_ptr<const RagMask> ragmask;
   {
     const std::lock_guard lock(mutex_);

@@ -65,15 +65,23 @@ Result<DefendedRanking> Consistency::rank(const DefenceQuery& query, std::span<c
                                           int top_k, std::stop_token stop) const {
   const auto pool = pool_of(candidates, pool_size(top_k));
   std::vector<Prompt> prompts;
-  for (const PassageCandidate& candidate : pool) prompts.push_back(prompt_for(query.text, candidate.text));
+  std::vector<std::optional<std::size_t>> prompt_of(pool.size());  // none: the passage does not fit the model
+  for (std::size_t i = 0; i < pool.size(); ++i) {
+    Prompt prompt = prompt_for(query.text, pool[i].text);
+    const auto fits = prompt_fits(*model_, prompt, options_.max_new_tokens);
+    if (!fits) return fits.error();
+    if (!*fits) continue;
+    prompt_of[i] = prompts.size();
+    prompts.push_back(std::move(prompt));
+  }
   GenerateEachOptions generate;
   generate.max_new_tokens = options_.max_new_tokens;
   generate.stop = {"\n"};
   const auto made = generate_each(*model_, prompts, generate, std::move(stop));
   if (!made) return made.error();
   std::vector<std::string> answers;
-  for (const Generation& each : *made) {
-    const std::string& text = each.text.bytes();
+  for (const std::optional<std::size_t>& at : prompt_of) {
+    const std::string text = at ? (*made)[*at].text.bytes() : std::string();
     answers.push_back(is_abstention(text) ? "" : normalize_answer(text));
   }
   const std::vector<std::size_t> agreeing = largest_agreement(answers, options_.min_f1);
@@ -82,14 +90,16 @@ Result<DefendedRanking> Consistency::rank(const DefenceQuery& query, std::span<c
   if (!decisive) ranking.notes.emplace_back("too few passages agree on an answer, so none is dropped for its answer");
   for (std::size_t i = 0; i < pool.size(); ++i) {
     const bool agrees = std::find(agreeing.begin(), agreeing.end(), i) != agreeing.end();
-    const bool against = decisive && !agrees && !answers[i].empty();
+    const bool unread = !prompt_of[i];
+    const bool against = unread || (decisive && !agrees && !answers[i].empty());
     const bool full = ranking.passages.size() == static_cast<std::size_t>(top_k);
     const std::string said = answers[i].empty() ? "no answer" : "\"" + UntrustedText(answers[i]).for_log(80) + "\"";
-    Verdict verdict =
-        verdict_of(pool[i], against || full ? Decision::kDropped : Decision::kKept,
-                   against ? "answers " + said + ", against " + std::to_string(agreeing.size()) + " passages that agree"
-                   : full  ? "beyond top_k (answers " + said + ")"
-                           : "answers " + said);
+    Verdict verdict = verdict_of(
+        pool[i], against || full ? Decision::kDropped : Decision::kKept,
+        unread    ? "does not fit the language model, so it could not be read"
+        : against ? "answers " + said + ", against " + std::to_string(agreeing.size()) + " passages that agree"
+        : full    ? "beyond top_k (answers " + said + ")"
+                  : "answers " + said);
     verdict.measures = {{"agreeing", agrees ? static_cast<double>(agreeing.size()) : 0.0}};
     ranking.verdicts.push_back(std::move(verdict));
     if (!against && !full) ranking.passages.push_back({i, pool[i].score});

@@ -47,17 +47,20 @@ Status check(const FingerprintOptions& options) {
   return {};
 }
 
-/// Error: InvalidArgument where no tenant has a seal; what `read_seal` says of those that have one.
+/// One tenant's damaged or foreign seal is that tenant's trouble, told when it asks. Error: where no tenant has a seal
+/// that can be read, what `read_seal` says of the first, or InvalidArgument.
 Status check_seals(const Store& store, const std::optional<PublicKey>& expected) {
   const auto tenants = store.tenants();
   if (!tenants) return tenants.error();
   bool any = false;
+  std::optional<Error> first_error;
   for (const std::string& tenant : *tenants) {
     const auto seal = read_seal(store, tenant, expected);
-    if (!seal) return seal.error();
-    any = any || seal->has_value();
+    if (!seal && !first_error) first_error = seal.error();
+    any = any || (seal && seal->has_value());
   }
   if (any) return {};
+  if (first_error) return *first_error;
   return Error{ErrorCode::kInvalidArgument, "fingerprint compares with sealed documents, and " + store.path() +
                                                 " has no seal: casemate index PATH --store " + store.path() +
                                                 " --trusted marks documents, casemate seal " + store.path() +

@@ -31,16 +31,24 @@ class ParaphraseRecipe final : public VectorRecipe {
     if (services_.model == nullptr)
       return Error{ErrorCode::kInvalidArgument, "paraphrasing passages needs a language model (--model)"};
     std::vector<Prompt> prompts;
-    for (const std::string_view text : texts) prompts.push_back(prompt_for(text));
+    std::vector<std::size_t> asked;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      Prompt prompt = prompt_for(texts[i]);
+      const auto fits = prompt_fits(*services_.model, prompt, options_.max_new_tokens);
+      if (!fits) return fits.error();
+      if (!*fits) continue;
+      prompts.push_back(std::move(prompt));
+      asked.push_back(i);
+    }
     GenerateEachOptions generate;
     generate.max_new_tokens = options_.max_new_tokens;
     auto made = generate_each(*services_.model, prompts, generate, std::move(stop));
     if (!made) return made.error();
-    std::vector<std::string_view> rewritten;
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      // A model that writes nothing must not make a passage unfindable.
+    // A passage that the model cannot take, or makes nothing of, must stay findable: by its own text.
+    std::vector<std::string_view> rewritten(texts.begin(), texts.end());
+    for (std::size_t i = 0; i < asked.size(); ++i) {
       const std::string& text = (*made)[i].text.bytes();
-      rewritten.push_back(text.find_first_not_of(" \t\r\n") == std::string::npos ? texts[i] : std::string_view(text));
+      if (text.find_first_not_of(" \t\r\n") != std::string::npos) rewritten[asked[i]] = text;
     }
     auto encoded = services_.encoder->encode_passages(rewritten);
     if (!encoded) return encoded.error();
@@ -74,18 +82,22 @@ Result<ScanOutcome> Paraphrase::scan(const Store& store, const DefenceQuery& que
                                      const ThreadPool& pool, std::stop_token /*stop*/) const {
   auto snapshot = store.snapshot(query.tenant, recipe_->kind());
   if (!snapshot) return snapshot.error();
-  if (Status complete = require_complete(store, query.tenant, **snapshot, *recipe_, name()); !complete)
-    return complete.error();
   std::shared_ptr<const DenseIndex> index;
   {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<const DenseIndex>& kept = indexes_[query.tenant];
-    if (!kept || kept->snapshot().generation() != (*snapshot)->generation()) {
-      auto made = DenseIndex::create(*std::move(snapshot), pool, DenseScan::kInt8, kept.get());
+    const auto kept = indexes_.find(query.tenant);
+    if (kept != indexes_.end() && kept->second->snapshot().generation() == (*snapshot)->generation()) {
+      index = kept->second;
+    } else {
+      if (Status complete = require_complete(store, query.tenant, **snapshot, *recipe_, name()); !complete)
+        return complete.error();
+      auto made = DenseIndex::create(*std::move(snapshot), pool, DenseScan::kInt8,
+                                     kept == indexes_.end() ? nullptr : kept->second.get());
       if (!made) return made.error();
-      kept = *std::move(made);
+      index = *std::move(made);
+      // A tenant without vectors is not remembered: names that nobody has must not fill the memory.
+      if (!index->snapshot().blocks().empty()) indexes_.insert_or_assign(query.tenant, index);
     }
-    index = kept;
   }
   ScanOutcome out;
   out.candidates.query_embedding = query.embedding;

@@ -1,15 +1,45 @@
 #include "defend/recipe_index.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace casemate {
+
+namespace {
+
+std::vector<ChunkId> live_ids(const VectorSnapshot& snapshot) {
+  std::vector<ChunkId> ids;
+  ids.reserve(snapshot.live_chunks());
+  for (const VectorBlock& block : snapshot.blocks()) {
+    for (std::size_t i = 0; i < block.chunks; ++i) {
+      if (block.live[i] != 0) ids.push_back(block.chunk_ids[i]);
+    }
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+bool lies_in_damage(const VectorSnapshot& vectors, ChunkId id) {
+  return std::any_of(vectors.damaged().begin(), vectors.damaged().end(), [id](const DamagedSegment& segment) {
+    return segment.first_chunk <= id && id <= segment.last_chunk;
+  });
+}
+
+}  // namespace
 
 Status require_complete(const Store& store, std::string_view tenant, const VectorSnapshot& vectors,
                         const VectorRecipe& recipe, std::string_view defence) {
-  if (!vectors.damaged().empty()) return {};
   const auto passages = store.snapshot(tenant);
   if (!passages) return passages.error();
-  if ((*passages)->live_chunks() == vectors.live_chunks()) return {};
-  return Error{ErrorCode::kInvalidInput, std::to_string((*passages)->live_chunks() - vectors.live_chunks()) + " of " +
-                                             std::to_string((*passages)->live_chunks()) +
+  // A commit came in between: the next query looks at both as of that commit.
+  if ((*passages)->generation() != vectors.generation()) return {};
+  const std::vector<ChunkId> all = live_ids(**passages);
+  const std::vector<ChunkId> have = live_ids(vectors);
+  std::vector<ChunkId> missing;
+  std::set_difference(all.begin(), all.end(), have.begin(), have.end(), std::back_inserter(missing));
+  std::erase_if(missing, [&](ChunkId id) { return lies_in_damage(vectors, id); });
+  if (missing.empty()) return {};
+  return Error{ErrorCode::kInvalidInput, std::to_string(missing.size()) + " of " + std::to_string(all.size()) +
                                              " passages have no vectors \"" + recipe.kind() +
                                              "\", which this defence scans (casemate prepare STORE --defence " +
                                              std::string(defence) + " makes them)"};

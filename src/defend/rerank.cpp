@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "casemate/encoder/heads.h"
@@ -68,6 +69,10 @@ Result<std::vector<double>> Rerank::scores(const UntrustedText& query, std::span
   }
   for (const PassageCandidate& candidate : pool) {
     const auto scored = likelihood(*services_.model, query, candidate.text, stop);
+    if (!scored && scored.error().code == ErrorCode::kLimit) {
+      out.push_back(-std::numeric_limits<double>::infinity());  // one huge passage must not end every search it is in
+      continue;
+    }
     if (!scored) return scored.error();
     out.push_back(*scored);
   }
@@ -86,12 +91,17 @@ Result<DefendedRanking> Rerank::rank(const DefenceQuery& query, std::span<const 
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return (*by)[a] > (*by)[b]; });
   for (std::size_t place = 0; place < order.size(); ++place) {
     const std::size_t i = order[place];
-    const bool in = place < static_cast<std::size_t>(top_k);
+    const bool unread = std::isinf((*by)[i]);
+    const bool in = !unread && place < static_cast<std::size_t>(top_k);
     const Decision decision = !in ? Decision::kDropped : place == i ? Decision::kKept : Decision::kMoved;
     Verdict verdict =
         verdict_of(pool[i], decision,
                    "rank " + std::to_string(i + 1) + " before, " + std::to_string(place + 1) + " by the second model");
-    verdict.score = (*by)[i];
+    if (unread) {
+      verdict.reason = "does not fit the language model, so it could not be judged";
+    } else {
+      verdict.score = (*by)[i];
+    }
     ranking.verdicts.push_back(std::move(verdict));
     if (in) ranking.passages.push_back({i, (*by)[i]});
   }

@@ -25,14 +25,19 @@ Result<std::shared_ptr<const RagPartIndex>> VoteScan::index_of(const Store& stor
   auto snapshot = store.snapshot(tenant, recipe_->kind());
   if (!snapshot) return snapshot.error();
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<const RagPartIndex>& kept = indexes_[tenant];
-  if (kept && kept->snapshot().generation() == (*snapshot)->generation()) return kept;
+  const auto kept = indexes_.find(tenant);
+  const RagPartIndex* previous = kept == indexes_.end() ? nullptr : kept->second.get();
+  if (previous != nullptr && previous->snapshot().generation() == (*snapshot)->generation()) return kept->second;
+  if (Status complete = require_complete(store, tenant, **snapshot, *recipe_, name_); !complete)
+    return complete.error();
   RagPartIndexOptions options;
   options.renormalise = renormalise_;
-  auto made = RagPartIndex::create(*std::move(snapshot), options, pool, kept.get());
+  auto made = RagPartIndex::create(*std::move(snapshot), options, pool, previous);
   if (!made) return made.error();
-  kept = *std::move(made);
-  return kept;
+  std::shared_ptr<const RagPartIndex> shared = *std::move(made);
+  // A tenant without vectors is not remembered: names that nobody has must not fill the memory.
+  if (!shared->snapshot().blocks().empty()) indexes_.insert_or_assign(tenant, shared);
+  return shared;
 }
 
 Result<ScanOutcome> VoteScan::scan(const Store& store, const DefenceQuery& query, const RagPartSearchOptions& options,
@@ -40,8 +45,6 @@ Result<ScanOutcome> VoteScan::scan(const Store& store, const DefenceQuery& query
   const auto index = index_of(store, query.tenant, pool);
   if (!index) return index.error();
   const VectorSnapshot& vectors = (*index)->snapshot();
-  if (Status complete = require_complete(store, query.tenant, vectors, *recipe_, name_); !complete)
-    return complete.error();
   ScanOutcome out;
   out.candidates.query_embedding = query.embedding;
   out.notes = damage_notes(vectors);

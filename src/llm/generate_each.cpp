@@ -22,6 +22,13 @@ Result<std::vector<Generation>> one_by_one(LanguageModel& model, std::span<const
 
 }  // namespace
 
+Result<bool> prompt_fits(const LanguageModel& model, const Prompt& prompt, int max_new_tokens) {
+  if (!model.capabilities().has(Feature::kTokens) || model.info().context_tokens == 0) return true;
+  const auto tokens = model.tokenize_prompt(prompt);
+  if (!tokens) return tokens.error();
+  return tokens->ids.size() + static_cast<std::size_t>(std::max(max_new_tokens, 0)) <= model.info().context_tokens;
+}
+
 std::size_t common_prefix(std::span<const std::vector<TokenId>> sequences) {
   if (sequences.empty()) return 0;
   std::size_t length = sequences[0].size();

@@ -59,6 +59,9 @@ Result<MaskCalibration> calibrate_ragmask_on(const Store& store, const Encoder& 
   const auto index = retriever.dense_index(tenant);
   if (!index) return index.error();
   const std::vector<ChunkId> ids = live_ids((*index)->snapshot());
+  if (ids.empty())
+    return Error{ErrorCode::kInvalidInput, "tenant \"" + UntrustedText(std::string(tenant)).for_log(80) +
+                                               "\" has no passages that can be searched"};
   RandomStream random(options.seed, "calibrate/carriers");
   std::vector<MaskCalibrationCase> cases;
   progress.begin("retrieving", questions.size(), "questions");
@@ -154,7 +157,8 @@ Result<PerplexityCalibration> calibrate_perplexity(const Store& store, std::stri
   const auto snapshot = store.snapshot(tenant);
   if (!snapshot) return snapshot.error();
   const std::vector<ChunkId> ids =
-      draw_ids(live_ids(**snapshot), static_cast<std::size_t>(std::max(sample, 1)), seed, "calibrate/perplexity");
+      draw_ids(live_ids(**snapshot), sample > 0 ? static_cast<std::size_t>(sample) : (*snapshot)->live_chunks(), seed,
+               "calibrate/perplexity");
   PerplexityCalibration out;
   progress.begin("reading passages", ids.size(), "passages");
   for (const ChunkId id : ids) {

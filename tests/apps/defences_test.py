@@ -78,6 +78,7 @@ class Defences(CliTest):
         self.index()
         done = self.run_program("search", self.store, "ferry", "--defence", "ragmask{delta: auto}", code=2)
         self.assertIn("casemate calibrate", done.err)
+        self.assertIn("--perturb mask --sanitise mask --pool-factor 4", done.err)
         self.assertIn("--questions", self.run_program("calibrate", self.store, code=2).err)
 
     def test_calibrate_prints_the_curve_and_keeps_the_delta(self):
@@ -96,6 +97,8 @@ class Defences(CliTest):
         auto = "ragmask{perturb: delete, sanitise: delete, delta: auto}"
         result = self.search("ferry", "--defence", auto, mode="dense")
         self.assertIn("calibrated delta", " ".join(result["evidence"]["stages"][1]["notes"]))
+        done = self.run_program("calibrate", self.store, "--questions", squad, "--tenant", "nobody", code=2)
+        self.assertIn("no passages", done.err)
         recall = self.run_program("recall", self.store, squad, "--defence", auto, "--json", "--quiet", code=0).json()
         self.assertEqual(recall["questions"], 3)
 

@@ -65,6 +65,20 @@ TEST(Consistency, NoCandidatesGiveAnEmptyRankingAndNoCall) {
   EXPECT_EQ(model->usage().calls, 0U);
 }
 
+TEST(Consistency, APassageLargerThanTheModelIsDroppedAndTheRestIsStillRead) {
+  testing::ScriptedLlmOptions options;
+  options.vocabulary = {" Paris"};
+  options.answers = {{"", " Paris"}};
+  options.context_tokens = 600;
+  const auto model = *testing::ScriptedLlm::create(std::move(options));
+  const std::vector<PassageCandidate> pool = {candidate(1, 3, {}, std::string(5000, 'x')),
+                                              candidate(2, 2, {}, "holds Paris"), candidate(3, 1, {}, "Paris")};
+  const auto ranking = rank(*model, pool, 3);
+  ASSERT_TRUE(ranking.ok()) << ranking.error().message;
+  EXPECT_EQ(kept_ids(*ranking, pool), (std::vector<ChunkId>{2, 3}));
+  EXPECT_NE(verdict_about(*ranking, 1).reason.find("does not fit"), std::string::npos);
+}
+
 TEST(Consistency, RefusesOptionsOutsideTheirRangesAndAMissingModel) {
   const auto model = reader();
   DefenceServices services;

@@ -78,6 +78,25 @@ TEST(Rerank, NoCandidatesGiveAnEmptyRanking) {
   EXPECT_TRUE((*made)->rank({}, {}, 3, {})->passages.empty());
 }
 
+TEST(Rerank, APassageLargerThanTheModelIsDroppedAndTheRestIsStillRanked) {
+  testing::ScriptedLlmOptions options;
+  options.vocabulary = {" ferry"};
+  options.answers = {{"", " ferry"}};
+  options.context_tokens = 300;
+  const auto model = *testing::ScriptedLlm::create(std::move(options));
+  DefenceServices services;
+  services.model = model.get();
+  const auto made = Rerank::create({}, services);
+  const std::vector<PassageCandidate> pool = {candidate(1, 2, {}, std::string(5000, 'x')),
+                                              candidate(2, 1, {}, "short")};
+  DefenceQuery query;
+  query.text = UntrustedText(" ferry");
+  const auto ranking = (*made)->rank(query, pool, 2, {});
+  ASSERT_TRUE(ranking.ok()) << ranking.error().message;
+  EXPECT_EQ(kept_ids(*ranking, pool), std::vector<ChunkId>{2});
+  EXPECT_FALSE(verdict_about(*ranking, 1).score.has_value());
+}
+
 TEST(Rerank, RefusesAModelThatCannotScore) {
   testing::ScriptedLlmOptions options;
   options.answers = {{"", ""}};

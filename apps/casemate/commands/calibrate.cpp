@@ -28,6 +28,7 @@ struct CalibrateChoice {
   double loss = 0.02;
   bool dry_run = false;
   std::string perturb = "delete";
+  std::string sanitise;  ///< empty: as perturb
   RagMaskCalibrationOptions ragmask;
   LanguageModelChoice model;
 };
@@ -110,7 +111,8 @@ int keep(Context& context, Store& store, const CalibrateChoice& choice, const Ca
 
 int calibrate_mask(Context& context, Store& store, CalibrateChoice& choice) {
   choice.ragmask.ragmask.perturb = choice.perturb == "mask" ? MaskAction::kMask : MaskAction::kDelete;
-  choice.ragmask.ragmask.sanitise = choice.ragmask.ragmask.perturb;
+  const std::string& sanitise = choice.sanitise.empty() ? choice.perturb : choice.sanitise;
+  choice.ragmask.ragmask.sanitise = sanitise == "mask" ? MaskAction::kMask : MaskAction::kDelete;
   choice.ragmask.clean_success_loss = choice.loss;
   const auto questions = questions_of(context, store, choice);
   if (!questions) return context.fail(questions.error());
@@ -175,6 +177,10 @@ std::function<int()> set_up_calibrate(CLI::App& app, Context& context) {
       ->capture_default_str();
   app.add_option("--perturb", choice->perturb, "ragmask: mask or delete")
       ->check(CLI::IsMember({"mask", "delete"}))
+      ->capture_default_str();
+  app.add_option("--sanitise", choice->sanitise, "ragmask: mask or delete; default: as --perturb")
+      ->check(CLI::IsMember({"mask", "delete"}));
+  app.add_option("--pool-factor", ragmask.ragmask.pool_factor, "ragmask: candidates for each passage returned")
       ->capture_default_str();
   app.add_option("--mask-length", ragmask.ragmask.mask_length_tokens, "ragmask: tokens of a segment")
       ->capture_default_str();

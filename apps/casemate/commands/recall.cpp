@@ -99,6 +99,7 @@ Result<RankCounts> measure_defended(Context& context, const OpenPipeline& open,
   options.top_k = kDepth;
   context.progress().begin("asking", questions.size(), "questions");
   for (const SquadQuestion& question : questions) {
+    if (context.stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
     const auto found = open.pipeline->search(question.question, options, context.stop);
     if (!found) return found.error();
     const auto hit = std::find_if(found->hits.begin(), found->hits.end(),

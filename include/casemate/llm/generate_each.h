@@ -24,6 +24,10 @@ struct GenerateEachOptions {
                                                             const GenerateEachOptions& options,
                                                             std::stop_token stop = {});
 
+/// True where the prompt and an answer of `max_new_tokens` fit the model's context; also where the model cannot count
+/// tokens or its context is unknown. Error: what the model says.
+[[nodiscard]] Result<bool> prompt_fits(const LanguageModel& model, const Prompt& prompt, int max_new_tokens);
+
 /// How many tokens all sequences have in common at their beginning, at most one less than the shortest has.
 [[nodiscard]] std::size_t common_prefix(std::span<const std::vector<TokenId>> sequences);
 
