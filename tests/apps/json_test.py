@@ -83,7 +83,7 @@ class Json(CliTest):
         self.write("empty.txt", "")
         summary = self.index(code=2)
         self.assertEqual(set(summary), {"files", "documents", "added", "unchanged", "replaced", "refused", "chunks",
-                                        "truncated_chunks", "findings", "problems", "problems_left_out"})
+                                        "repeated_fragments", "truncated_chunks", "findings", "problems", "problems_left_out"})
         self.assertEqual(len(summary["problems"]), 1)
 
     def test_policies_doctor_and_models(self):
