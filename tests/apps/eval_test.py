@@ -47,11 +47,14 @@ class EvalTest(CliTest):
         self.assertIn("| query-as-poison | suppression | 180 |", (self.root / "out/summary.md").read_text())
 
     def test_goes_on_after_kills_with_the_same_bytes(self):
+        began = time.monotonic()
         self.eval("whole", "--threads", "1")
+        whole = time.monotonic() - began
         kills = 0
-        for delay in (0.3, 0.5, 0.7, 0.9, 1.1):
+        # Parts of the time that the whole takes here: the first kill comes long before a run can be done.
+        for share in (0.1, 0.15, 0.2, 0.3, 0.4):
             child = self.start("eval", self.experiment, "--out", self.root / "parts", "--encoder", TINY_MODEL, "--quiet")
-            time.sleep(delay)
+            time.sleep(share * whole)
             child.send_signal(signal.SIGKILL)
             child.communicate()
             kills += child.returncode == -signal.SIGKILL
