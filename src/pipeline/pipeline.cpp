@@ -135,7 +135,7 @@ Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOpt
   asked.tenant = options.tenant;
   asked.seed = options.seed;
   asked.filter = options.filter;
-  if (mode != RetrievalMode::kBm25 && (state_->scan || !state_->defences.empty())) {
+  if (state_->scan) {
     const std::string_view text = query.bytes();
     auto encoded = state_->parts.encoder->encode_queries(std::span(&text, 1));
     if (!encoded) return encoded.error();
@@ -145,6 +145,8 @@ Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOpt
   StageEvidence first;
   auto found = state_->find(asked, options, mode, sizes[0], first, stop);
   if (!found) return found.error();
+  // Undefended retrieval has embedded the query already; for words alone there is nothing to embed.
+  if (!state_->scan) asked.embedding = found->query_embedding;
   const auto snapshot = state_->parts.store->snapshot(options.tenant);
   if (!snapshot) return snapshot.error();
   note_damage(**snapshot, first);
