@@ -7,6 +7,10 @@
 
 namespace casemate {
 
+bool all_finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+}
+
 Status require_embeddings(std::span<const PassageCandidate> candidates, std::string_view needed_by) {
   for (const PassageCandidate& candidate : candidates) {
     const auto bad = [&](const char* what) {
@@ -17,8 +21,7 @@ Status require_embeddings(std::span<const PassageCandidate> candidates, std::str
     if (candidate.embedding.empty()) return bad("has no embedding");
     if (candidate.embedding.size() != candidates[0].embedding.size())
       return bad("has an embedding of another dimension than the first candidate");
-    if (!std::all_of(candidate.embedding.begin(), candidate.embedding.end(), [](float x) { return std::isfinite(x); }))
-      return bad("has an embedding that is not finite");
+    if (!all_finite(candidate.embedding)) return bad("has an embedding that is not finite");
   }
   return {};
 }

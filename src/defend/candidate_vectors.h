@@ -11,6 +11,9 @@ namespace casemate {
 /// another dimension than the first, or one that is not finite. `needed_by` is the defence's name.
 [[nodiscard]] Status require_embeddings(std::span<const PassageCandidate> candidates, std::string_view needed_by);
 
+/// True where no value is a NaN or an infinity.
+[[nodiscard]] bool all_finite(std::span<const float> values);
+
 /// Cosine in double precision; 0 where either vector has norm zero.
 [[nodiscard]] double cosine(std::span<const float> a, std::span<const float> b);
 

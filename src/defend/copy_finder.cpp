@@ -56,7 +56,7 @@ Result<std::vector<std::vector<DenseHit>>> CopyFinder::nearest(std::span<const P
     }
     if (rows[i].empty()) continue;
     if (d == 0) d = rows[i].size();
-    if (rows[i].size() != d || !std::all_of(rows[i].begin(), rows[i].end(), [](float x) { return std::isfinite(x); })) {
+    if (rows[i].size() != d || !all_finite(rows[i])) {
       return Error{ErrorCode::kInvalidArgument, "passage " + std::to_string(candidates[i].chunk) + " of " +
                                                     UntrustedText(candidates[i].document).for_log() +
                                                     " has an embedding that is not finite or of another dimension"};

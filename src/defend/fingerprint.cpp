@@ -113,7 +113,7 @@ int Fingerprint::pool_size(int top_k) const noexcept { return std::max(top_k, st
 
 Result<DefendedRanking> Fingerprint::rank(const DefenceQuery& query, std::span<const PassageCandidate> candidates,
                                           int top_k, std::stop_token stop) const {
-  if (!std::all_of(query.embedding.begin(), query.embedding.end(), [](float x) { return std::isfinite(x); }))
+  if (!all_finite(query.embedding))
     return Error{ErrorCode::kInvalidArgument, "fingerprint: the query's embedding is not finite"};
   const auto set = state_->sets.get(query.tenant, stop);
   if (!set) return set.error();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
+#include "defend/candidate_vectors.h"
 
 namespace casemate {
 namespace {
@@ -26,7 +27,7 @@ std::vector<float> floats_from_bytes(std::string_view bytes, std::size_t count) 
   if (bytes.size() != count * sizeof(float)) return {};
   std::vector<float> values(count);
   std::memcpy(values.data(), bytes.data(), bytes.size());
-  if (!std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); })) return {};
+  if (!all_finite(values)) return {};
   return values;
 }
 

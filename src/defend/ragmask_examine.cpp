@@ -7,16 +7,13 @@
 
 #include "casemate/defend/ragmask.h"
 #include "casemate/encoder/differentiable_encoder.h"
+#include "defend/candidate_vectors.h"
 #include "defend/gradient_screen.h"
 #include "defend/mask_embedder.h"
 #include "defend/mask_similarity.h"
 
 namespace casemate {
 namespace {
-
-bool all_finite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
-}
 
 Result<std::vector<float>> query_embedding(const DefenceQuery& query, const Encoder& encoder) {
   std::vector<float> embedding = query.embedding;

@@ -3,21 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "store/live_ids.h"
+
 namespace casemate {
 
 namespace {
-
-std::vector<ChunkId> live_ids(const VectorSnapshot& snapshot) {
-  std::vector<ChunkId> ids;
-  ids.reserve(snapshot.live_chunks());
-  for (const VectorBlock& block : snapshot.blocks()) {
-    for (std::size_t i = 0; i < block.chunks; ++i) {
-      if (block.live[i] != 0) ids.push_back(block.chunk_ids[i]);
-    }
-  }
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
 
 bool lies_in_damage(const VectorSnapshot& vectors, ChunkId id) {
   return std::any_of(vectors.damaged().begin(), vectors.damaged().end(), [id](const DamagedSegment& segment) {

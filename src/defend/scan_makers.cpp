@@ -16,21 +16,26 @@ constexpr std::array<std::pair<std::string_view, FragmentUnit>, 2> kUnits = {
 constexpr std::array<std::pair<std::string_view, RagPartAggregation>, 2> kAggregations = {
     {{"majority", RagPartAggregation::kMajority}, {"intersection", RagPartAggregation::kIntersection}}};
 
-}  // namespace
-
-MadeScan make_naive(const YamlValue& map, const DefenceServices& services) {
-  NaiveOptions out;
+/// What ragpart and naive have in common, and the end of the map. `name` stands in messages.
+template <class Options>
+Status finish_votes(const std::string& name, YamlOptions& options, Options& out) {
   std::string unit;
   std::string aggregation;
-  YamlOptions options(map);
   options.read("fragments", out.fragments, 1, kMaxRagPartFragments)
       .read("unit", unit)
       .read("combination", out.combination, 1, kMaxRagPartFragments)
       .read("aggregation", aggregation);
-  if (Status read = options.finish(); !read) return read.error();
-  if (Status read = read_choice(unit, "naive.unit", kUnits, out.unit); !read) return read.error();
-  if (Status read = read_choice(aggregation, "naive.aggregation", kAggregations, out.aggregation); !read)
-    return read.error();
+  if (Status read = options.finish(); !read) return read;
+  if (Status read = read_choice(unit, name + ".unit", kUnits, out.unit); !read) return read;
+  return read_choice(aggregation, name + ".aggregation", kAggregations, out.aggregation);
+}
+
+}  // namespace
+
+MadeScan make_naive(const YamlValue& map, const DefenceServices& services) {
+  NaiveOptions out;
+  YamlOptions options(map);
+  if (Status read = finish_votes("naive", options, out); !read) return read.error();
   return upcast(Naive::create(out, services));
 }
 
@@ -44,18 +49,9 @@ MadeScan make_paraphrase(const YamlValue& map, const DefenceServices& services) 
 
 MadeScan make_ragpart(const YamlValue& map, const DefenceServices& services) {
   RagPartOptions out;
-  std::string unit;
-  std::string aggregation;
   YamlOptions options(map);
-  options.read("fragments", out.fragments, 1, kMaxRagPartFragments)
-      .read("unit", unit)
-      .read("combination", out.combination, 1, kMaxRagPartFragments)
-      .read("aggregation", aggregation)
-      .read("renormalise", out.renormalise);
-  if (Status read = options.finish(); !read) return read.error();
-  if (Status read = read_choice(unit, "ragpart.unit", kUnits, out.unit); !read) return read.error();
-  if (Status read = read_choice(aggregation, "ragpart.aggregation", kAggregations, out.aggregation); !read)
-    return read.error();
+  options.read("renormalise", out.renormalise);
+  if (Status read = finish_votes("ragpart", options, out); !read) return read.error();
   return upcast(RagPart::create(out, services));
 }
 

@@ -8,6 +8,7 @@
 #include "casemate/core/file_system.h"
 #include "casemate/core/untrusted_text.h"
 #include "casemate/core/utf8.h"
+#include "eval/numbered_lines.h"
 
 namespace casemate {
 namespace {
@@ -39,20 +40,11 @@ std::string quoted(std::string_view text) { return "\"" + UntrustedText(std::str
 /// Calls take(fields) for each line that holds something; what it returns, if not empty, is what is wrong with it.
 Status each_line(std::string_view text, std::string_view name,
                  const std::function<std::string(const std::vector<std::string_view>&, std::size_t)>& take) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  std::size_t number = 0;
-  while (!text.empty()) {
-    ++number;
-    const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return each_numbered_line(text, name, [&](std::string_view line, std::size_t number) {
     const auto fields = fields_of(line);
-    if (fields.empty()) continue;
-    std::string wrong = is_valid_utf8(line) ? take(fields, number) : "the line is not valid UTF-8";
-    if (!wrong.empty())
-      return Error{ErrorCode::kInvalidInput, std::string(name) + ":" + std::to_string(number) + ": " + wrong};
-  }
-  return {};
+    if (fields.empty()) return std::string();
+    return is_valid_utf8(line) ? take(fields, number) : std::string("the line is not valid UTF-8");
+  });
 }
 
 std::string twice(std::string_view query, std::string_view document) {

@@ -8,6 +8,7 @@
 #include "casemate/llm/generate_each.h"
 #include "pipeline/passage_ids.h"
 #include "pipeline/search.h"
+#include "store/live_ids.h"
 
 namespace casemate {
 namespace {

@@ -6,17 +6,6 @@
 
 namespace casemate {
 
-std::vector<ChunkId> live_ids(const VectorSnapshot& snapshot) {
-  std::vector<ChunkId> ids;
-  for (const VectorBlock& block : snapshot.blocks()) {
-    for (std::size_t i = 0; i < block.chunks; ++i) {
-      if (block.live[i] != 0) ids.push_back(block.chunk_ids[i]);
-    }
-  }
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
-
 std::vector<ChunkId> draw_ids(std::vector<ChunkId> ids, std::size_t count, std::uint64_t seed,
                               std::string_view stream) {
   if (count >= ids.size()) return ids;

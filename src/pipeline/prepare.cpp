@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pipeline/passage_ids.h"
+#include "store/live_ids.h"
 
 namespace casemate {
 namespace {
