@@ -354,6 +354,7 @@ class ScriptedBatch final : public LlmBatch {
       if (auto status = model_.check(tokens); !status) return status;
       model_.see(model_.text_of(tokens));
       tokens_.push_back(std::move(tokens));
+      went_back_.push_back(false);
     }
     if (prefix_used) count(prefix.size(), 0);
     return {};
@@ -365,6 +366,7 @@ class ScriptedBatch final : public LlmBatch {
   LlmUsage usage() const noexcept override { return usage_; }
   Result<std::vector<float>> log_probabilities(std::size_t sequence) const override {
     if (sequence >= tokens_.size()) return no_sequence();
+    if (went_back_[sequence]) return nothing_predicted();
     return model_.log_probabilities(tokens_[sequence]);
   }
   Status append(std::span<const BatchAppend> appends, std::stop_token stop) override {
@@ -380,8 +382,17 @@ class ScriptedBatch final : public LlmBatch {
     for (const BatchAppend& append : appends) {
       auto& tokens = tokens_[append.sequence];
       tokens.insert(tokens.end(), append.tokens.begin(), append.tokens.end());
+      went_back_[append.sequence] = false;
       count(append.tokens.size(), 0);
     }
+    return {};
+  }
+  Status rewind(std::size_t sequence, std::size_t tokens) override {
+    if (sequence >= tokens_.size()) return no_sequence();
+    if (tokens == 0 || tokens > tokens_[sequence].size())
+      return Error{ErrorCode::kInvalidArgument, "cannot go back to token " + std::to_string(tokens)};
+    tokens_[sequence].resize(tokens);
+    went_back_[sequence] = true;
     return {};
   }
   Result<std::vector<Generation>> generate_greedy(int max_new_tokens, std::span<const std::string> stop_strings,
@@ -389,6 +400,7 @@ class ScriptedBatch final : public LlmBatch {
     GenerateOptions options;
     options.max_new_tokens = max_new_tokens;
     options.stop.assign(stop_strings.begin(), stop_strings.end());
+    if (std::find(went_back_.begin(), went_back_.end(), true) != went_back_.end()) return nothing_predicted();
     std::vector<Generation> out;
     for (std::vector<TokenId>& tokens : tokens_) {
       auto generation = model_.continue_tokens(tokens, options, stop, {});
@@ -409,6 +421,9 @@ class ScriptedBatch final : public LlmBatch {
   static Error no_sequence() {
     return {ErrorCode::kInvalidArgument, "there is no such sequence, or it is named twice"};
   }
+  static Error nothing_predicted() {
+    return {ErrorCode::kInvalidArgument, "a sequence went back; append to it before asking what comes next"};
+  }
   Digest key() const { return blake2b(model_.info().file_hash); }
   void count(std::size_t decoded, std::size_t reused) {
     usage_.decoded_tokens += decoded;
@@ -417,6 +432,7 @@ class ScriptedBatch final : public LlmBatch {
   }
   ScriptedLlm& model_;
   std::vector<std::vector<TokenId>> tokens_;
+  std::vector<bool> went_back_;
   LlmUsage usage_;
 };
 

@@ -70,6 +70,7 @@ class LlamaBatch final : public LlmBatch {
     const std::lock_guard lock(core_->mutex);
     if (spent_) return *spent_;
     if (auto status = check_index(sequence); !status) return status.error();
+    if (sequences_[sequence].logits.empty()) return nothing_predicted(sequence);
     return log_softmax(sequences_[sequence].logits);
   }
 
@@ -81,6 +82,21 @@ class LlamaBatch final : public LlmBatch {
     return spend_on_error(append_checked(appends, stop));
   }
 
+  Status rewind(std::size_t sequence, std::size_t tokens) override {
+    const std::lock_guard lock(core_->mutex);
+    if (spent_) return *spent_;
+    if (auto status = check_index(sequence); !status) return status;
+    Sequence& each = sequences_[sequence];
+    if (tokens == 0 || tokens > each.tokens.size()) {
+      return Error{ErrorCode::kInvalidArgument, "cannot go back to token " + std::to_string(tokens) + " of " +
+                                                    std::to_string(each.tokens.size())};
+    }
+    core_->batch->truncate(stream(sequence), tokens);
+    each.tokens.resize(tokens);
+    each.logits.clear();
+    return {};
+  }
+
   Result<std::vector<Generation>> generate_greedy(int max_new_tokens, std::span<const std::string> stop_strings,
                                                   std::stop_token stop) override {
     GenerateOptions options;
@@ -90,6 +106,9 @@ class LlamaBatch final : public LlmBatch {
     const std::lock_guard lock(core_->mutex);
     const LogScope log(core_->options.log);
     if (spent_) return *spent_;
+    for (std::size_t i = 0; i < sequences_.size(); ++i) {
+      if (sequences_[i].logits.empty()) return nothing_predicted(i);
+    }
     auto out = run_greedy(options, stop);
     if (!out) spent_ = out.error();
     if (out) spent_ = Error{ErrorCode::kInvalidArgument, "the batch was generated to its end; start another one"};
@@ -109,7 +128,7 @@ class LlamaBatch final : public LlmBatch {
  private:
   struct Sequence {
     std::vector<TokenId> tokens;
-    std::vector<float> logits;  ///< of the next token
+    std::vector<float> logits;  ///< of the next token; empty after going back
   };
 
   static int stream(std::size_t sequence) { return static_cast<int>(sequence) + 1; }
@@ -118,6 +137,11 @@ class LlamaBatch final : public LlmBatch {
     if (sequence < sequences_.size()) return {};
     return Error{ErrorCode::kInvalidArgument, "there is no sequence " + std::to_string(sequence) + " in a batch of " +
                                                   std::to_string(sequences_.size())};
+  }
+
+  static Error nothing_predicted(std::size_t sequence) {
+    return {ErrorCode::kInvalidArgument,
+            "sequence " + std::to_string(sequence) + " went back; append to it before asking what comes next"};
   }
 
   Status check_appends(std::span<const BatchAppend> appends) const {

@@ -185,6 +185,44 @@ TEST_F(LlamaBatchTest, OtherCallsMayRunBetweenTheStepsOfABatch) {
   EXPECT_EQ(batch->log_probabilities(1).value(), before);
 }
 
+TEST_F(LlamaBatchTest, GoingBackAndForwardAgainGivesTheSameBitsAsGoingStraight) {
+  const auto prefix = ids(story(4));
+  const std::vector<std::vector<TokenId>> suffixes = {ids("Near the old wall"), ids("By the river there stood")};
+  const auto words = ids(" the harbour was closed again");
+  const auto astray = ids(" nine green bottles");
+  const auto step = [](LlmBatch& batch, TokenId id) {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const BatchAppend append{i, std::span(&id, 1)};
+      ASSERT_TRUE(batch.append(std::span(&append, 1)).ok());
+    }
+  };
+  std::vector<std::vector<float>> straight;
+  {
+    auto batch = model().start_batch(prefix, sequences(suffixes)).value();
+    for (const TokenId id : words) {
+      step(*batch, id);
+      straight.push_back(batch->log_probabilities(1).value());
+    }
+  }
+  auto batch = model().start_batch(prefix, sequences(suffixes)).value();
+  step(*batch, words[0]);
+  const std::size_t fork = batch->tokens(1).size();
+  for (const TokenId id : astray) step(*batch, id);
+  ASSERT_TRUE(batch->rewind(1, fork).ok());
+  EXPECT_EQ(batch->tokens(1).size(), fork);
+  EXPECT_EQ(batch->log_probabilities(1).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(batch->log_probabilities(0).ok());
+  EXPECT_EQ(batch->generate_greedy(2).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(batch->rewind(1, 0).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(batch->rewind(1, fork + 1).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(batch->rewind(2, 1).error().code, ErrorCode::kInvalidArgument);
+  ASSERT_TRUE(batch->rewind(0, batch->tokens(0).size() - astray.size()).ok());
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    step(*batch, words[i]);
+    EXPECT_EQ(batch->log_probabilities(1).value(), straight[i]) << i;
+  }
+}
+
 TEST_F(LlamaBatchTest, CancellingSpendsTheBatch) {
   auto batch = model().start_batch(ids(story(2)), sequences({ids("one two"), ids("three four")})).value();
   std::stop_source source;

@@ -58,6 +58,9 @@ class LlmBatch {
   /// Error: InvalidArgument (index twice or out of range, bad id), Limit (context), Model, Cancelled. After Cancelled
   /// or Model the batch is spent: every further call gives that error.
   [[nodiscard]] virtual Status append(std::span<const BatchAppend> appends, std::stop_token stop = {}) = 0;
+  /// Forgets all but the first `tokens` of a sequence, to go on from there another way. Its distribution is not ready
+  /// until something is appended. Error: InvalidArgument (no such sequence; 0 or more tokens than it has).
+  [[nodiscard]] virtual Status rewind(std::size_t sequence, std::size_t tokens) = 0;
   /// Continues every sequence greedily, in lock step, to its end token, a stop string or `max_new_tokens`, which
   /// ends the batch.
   [[nodiscard]] virtual Result<std::vector<Generation>> generate_greedy(int max_new_tokens,
