@@ -346,6 +346,8 @@ class ScriptedBatch final : public LlmBatch {
           return Error{ErrorCode::kMismatch, "a sequence state does not begin with the batch's prefix"};
         }
         tokens = std::move(state->tokens);
+      } else if (sequence.alone) {
+        tokens.clear();
       } else {
         prefix_used = true;
       }

@@ -41,6 +41,11 @@ class LlamaBatch final : public LlmBatch {
         states[i] = std::move(*state);
         from = states[i]->tokens;
       }
+      if (sequences[i].alone) {
+        if (sequences[i].state != nullptr)
+          return Error{ErrorCode::kInvalidArgument, "a sequence that begins from nothing has no state to begin from"};
+        from = {};
+      }
       std::vector<TokenId> tokens(from.begin(), from.end());
       tokens.insert(tokens.end(), sequences[i].suffix.begin(), sequences[i].suffix.end());
       if (auto status = core_->check_prompt(tokens); !status) return status;
@@ -48,13 +53,14 @@ class LlamaBatch final : public LlmBatch {
       sequences_.push_back({std::move(tokens), {}});
     }
     if (auto status = reserve(sequences.size(), longest + kHeadroomTokens); !status) return status;
-    const bool prefix_is_used =
-        std::any_of(sequences.begin(), sequences.end(), [](const BatchSequence& s) { return s.state == nullptr; });
+    const bool prefix_is_used = std::any_of(sequences.begin(), sequences.end(),
+                                            [](const BatchSequence& s) { return s.state == nullptr && !s.alone; });
     if (prefix_is_used) {
       if (auto status = compute_prefix(prefix, stop); !status) return status;
     }
     for (std::size_t i = 0; i < sequences.size(); ++i) {
-      if (auto status = begin_sequence(i, prefix, states[i], stop); !status) return status;
+      const auto own_prefix = sequences[i].alone ? std::span<const TokenId>() : prefix;
+      if (auto status = begin_sequence(i, own_prefix, states[i], stop); !status) return status;
     }
     return {};
   }
@@ -88,8 +94,8 @@ class LlamaBatch final : public LlmBatch {
     if (auto status = check_index(sequence); !status) return status;
     Sequence& each = sequences_[sequence];
     if (tokens == 0 || tokens > each.tokens.size()) {
-      return Error{ErrorCode::kInvalidArgument, "cannot go back to token " + std::to_string(tokens) + " of " +
-                                                    std::to_string(each.tokens.size())};
+      return Error{ErrorCode::kInvalidArgument,
+                   "cannot go back to token " + std::to_string(tokens) + " of " + std::to_string(each.tokens.size())};
     }
     core_->batch->truncate(stream(sequence), tokens);
     each.tokens.resize(tokens);

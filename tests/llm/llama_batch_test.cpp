@@ -45,6 +45,23 @@ TEST_F(LlamaBatchTest, EachSequenceEqualsTheSameSequenceAlone) {
   }
 }
 
+TEST_F(LlamaBatchTest, ASequenceMayBeginFromNothingBesideOthersThatShareAPrefix) {
+  const auto prefix = ids(story(4));
+  const auto suffix = ids("The answer is");
+  const auto other = ids("Quite another beginning of quite another story");
+  const BatchSequence both[] = {{suffix}, {other, nullptr, true}};
+  auto batch = model().start_batch(prefix, both);
+  ASSERT_TRUE(batch.ok()) << batch.error().message;
+  EXPECT_EQ((*batch)->tokens(1).size(), other.size());
+  EXPECT_EQ((*batch)->log_probabilities(1).value(), model().next_token_log_probabilities(other).value());
+  EXPECT_EQ((*batch)->log_probabilities(0).value(),
+            model().next_token_log_probabilities(joined(prefix, suffix)).value());
+  const auto state = (*batch)->save_state(1).value();
+  batch->reset();
+  const BatchSequence impossible[] = {{other, &state, true}};
+  EXPECT_EQ(model().start_batch({}, impossible).error().code, ErrorCode::kInvalidArgument);
+}
+
 TEST_F(LlamaBatchTest, StepsOfASequenceDoNotDependOnItsNeighbours) {
   const auto prefix = ids(story(4));
   const auto run = [&](const std::vector<std::vector<TokenId>>& suffixes, std::size_t watched) {

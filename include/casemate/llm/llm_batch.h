@@ -33,6 +33,7 @@ struct SequenceState {
 struct BatchSequence {
   std::span<const TokenId> suffix;  ///< not empty unless there is a prefix or state to predict from
   const SequenceState* state = nullptr;
+  bool alone = false;  ///< begins from nothing instead: `suffix` is all of it, and `state` must be null
 };
 
 /// Tokens to be appended to one sequence.
