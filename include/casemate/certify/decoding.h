@@ -1,0 +1,76 @@
+// casemate/certify/decoding.h
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "casemate/certify/outcome.h"
+
+namespace casemate {
+
+struct DecodingRule {
+  Billionths eta = 0;              ///< the best token is emitted where it leads by more; in [0, 1000 kOne]
+  Billionths epsilon = 1'000'000;  ///< error of one probability; in [0, kOne]
+  std::int64_t vocabulary = 0;     ///< tokens of the model; >= 2
+};
+
+/// A probability for a certificate: rounded to the nearest billionth, which epsilon covers. Error: InvalidArgument for
+/// NaN, or what is not in [0, 1] (up to 1e-6 above 1 counts as 1).
+[[nodiscard]] Result<Billionths> to_billionths(double probability);
+
+/// The `most` likeliest tokens of [vocabulary] natural log-probabilities, and `wanted` ones, with a bound for the rest.
+/// Error: InvalidArgument as `to_billionths`, or for a wanted token that is not there.
+[[nodiscard]] Result<SparseProbabilities> list_probabilities(std::span<const float> log_probabilities, std::size_t most,
+                                                             std::span<const std::int32_t> wanted = {});
+/// From a backend that gives some tokens only (ascending): the bound is the smallest of them or what is missing to 1,
+/// whichever is less. Error: as `to_billionths`; InvalidArgument where the tokens are not ascending.
+[[nodiscard]] Result<SparseProbabilities> truncated_probabilities(std::span<const std::int32_t> tokens,
+                                                                  std::span<const double> probabilities);
+
+/// What one step can emit whatever the corrupted groups say.
+struct StepReach {
+  std::vector<std::int32_t> tokens;  ///< listed tokens that can lead all others by more than eta; ascending
+  bool no_retrieval = false;         ///< the token without retrieval can be emitted
+  bool any_token = false;            ///< a token that no benign group lists can be emitted, so any one can
+};
+
+/// `benign` are the groups that pass the filter; groups that are within epsilon of gamma count as corrupted instead.
+/// Exact where all probabilities are listed and epsilon is 0, otherwise it errs to more tokens. Error: InvalidOption;
+/// InvalidArgument for tokens that are not ascending or outside the vocabulary, values outside [0, kOne], or a
+/// negative number of groups.
+[[nodiscard]] Result<StepReach> decoding_reach(std::span<const SparseProbabilities> benign,
+                                               std::int64_t corrupted_groups, const DecodingRule& rule);
+
+/// How a model answers one case, for each prefix of the answer.
+struct DecodingModel {
+  /// Next-token probabilities of the benign groups that pass the filter; as many at every prefix.
+  std::function<Result<std::vector<SparseProbabilities>>(std::span<const std::int32_t> prefix)> groups;
+  /// Tokens that the model without retrieval may emit: those within 2 epsilon of its likeliest. At least one.
+  std::function<Result<std::vector<std::int32_t>>(std::span<const std::int32_t> prefix)> no_retrieval;
+  std::function<bool(std::int32_t token)> is_end;
+  /// Of a whole output, its end token included.
+  std::function<Result<double>(std::span<const std::int32_t> output)> score;
+};
+
+struct DecodingCaseOptions {
+  DecodingRule rule;
+  std::int64_t corrupted_groups = 1;
+  std::int64_t max_new_tokens = 20;  ///< >= 1
+  std::int64_t max_steps = 1024;     ///< prefixes that are looked at, the budget; >= 1
+};
+
+/// Certificate over a data set, one case: tau is the least score of any output, found depth-first. Not certified, with
+/// the reason, where any token can be emitted or the budget runs out. Error: InvalidOption; what `decoding_reach` and
+/// the callbacks say.
+[[nodiscard]] Result<CaseOutcome> certify_decoding_case(const DecodingModel& model, const DecodingCaseOptions& options);
+
+/// The largest k' for which every emitted token of `evidence` is forced. Error: InvalidOption; InvalidArgument as
+/// `decoding_reach`, for a number of groups that does not fit the setting or exceeds 64, or probabilities of a group
+/// that abstains or is unstable (or none of one that answers). Where there are too many choices of groups (2^16 a step,
+/// 2^28 looks at a number in all), the largest k' that was looked at counts, and `limited_by` says so.
+[[nodiscard]] Result<LiveOutcome> certify_decoding(const DecodingEvidence& evidence, std::int64_t vocabulary,
+                                                   const LiveSetting& setting);
+
+}  // namespace casemate

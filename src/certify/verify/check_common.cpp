@@ -1,0 +1,51 @@
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "certify/verify/checks.h"
+
+namespace casemate::verify {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool is_punctuation(char c) {
+  return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+}
+
+}  // namespace
+
+Attacker attacker_of(std::int64_t k_prime, std::int64_t stable, std::int64_t unstable) {
+  return {std::min(k_prime, stable), unstable};
+}
+
+bool hides_abstention(const UntrustedText& answer, bool abstains) {
+  if (abstains) return false;
+  std::string text = answer.bytes();
+  std::transform(text.begin(), text.end(), text.begin(), lower);
+  const bool blank = std::all_of(text.begin(), text.end(), is_blank);
+  return blank || text.find("i don't") != std::string::npos || text.find("i don\u2019t") != std::string::npos;
+}
+
+std::string normal_form(const std::string& text) {
+  std::string out;
+  std::string word;
+  const auto end_word = [&] {
+    if (!word.empty() && word != "a" && word != "an" && word != "the") {
+      if (!out.empty()) out += ' ';
+      out += word;
+    }
+    word.clear();
+  };
+  for (const char c : text) {
+    if (is_blank(c)) {
+      end_word();
+    } else if (!is_punctuation(c)) {
+      word += lower(c);
+    }
+  }
+  end_word();
+  return out;
+}
+
+}  // namespace casemate::verify
