@@ -16,7 +16,7 @@ ListedDistribution shorten(const TokenProbabilities& all, std::size_t group, std
 }
 
 /// One step: the likeliest token of the sums where it is ahead by more than eta, else the token without retrieval.
-Result<AnswerStep> decide(DecodingSession& session, const RobustOptions& options) {
+Result<AnswerStep> decide(DecodingSession& session, const RobustOptions& options, RobustAnswer& answer) {
   const auto next = session.next();
   if (!next) return next.error();
   const TokenProbabilities sums = sum_probabilities(*next);
@@ -24,13 +24,18 @@ Result<AnswerStep> decide(DecodingSession& session, const RobustOptions& options
   const double second = sums.size() > 1 ? sums[1].second : 0;
   AnswerStep step;
   step.token = sums[0].first;
-  step.from_passages = sums[0].second - second > options.eta;
+  step.gap = sums[0].second - second;
+  step.from_passages = step.gap > options.eta;
   if (!step.from_passages || options.trace) {
     auto alone = session.no_retrieval();
     if (!alone) return alone.error();
     if (alone->empty()) return Error{ErrorCode::kModel, "the model's output is not a number"};
     step.no_retrieval = *std::move(alone);
     if (!step.from_passages) step.token = step.no_retrieval.front().first;
+  }
+  for (std::size_t i = 0; i < next->size(); ++i) {
+    if (!(*next)[i].empty() && (*next)[i].front().first == step.token)
+      answer.groups[session.remaining()[i]].agreement += 1;
   }
   if (options.trace) {
     for (std::size_t i = 0; i < next->size(); ++i)
@@ -74,7 +79,7 @@ Result<RobustAnswer> answer_by_decoding(LanguageModel& model, const Question& qu
   std::vector<TokenId> ids;
   answer.finish = FinishReason::kLength;
   while (static_cast<int>(ids.size()) < options.max_new_tokens) {
-    auto step = decide(**session, options);
+    auto step = decide(**session, options, answer);
     if (!step) return step.error();
     const TokenId token = step->token;
     answer.steps.push_back(*std::move(step));
@@ -86,6 +91,7 @@ Result<RobustAnswer> answer_by_decoding(LanguageModel& model, const Question& qu
     if (static_cast<int>(ids.size()) == options.max_new_tokens || (*session)->full()) break;
     if (Status pushed = (*session)->push(token); !pushed) return pushed.error();
   }
+  for (GroupAnswer& group : answer.groups) group.agreement /= static_cast<double>(answer.steps.size());
   auto text = model.detokenize(ids);
   if (!text) return text.error();
   answer.text = UntrustedText(*std::move(text));

@@ -80,12 +80,10 @@ constexpr std::string_view kHints = "Hints: ";
 constexpr std::string_view kQuestion = "Question: ";
 constexpr std::string_view kBlankLine = "\n\n";
 
-std::string letter(std::size_t option) { return std::string(1, static_cast<char>('A' + option)); }
-
 void ask(PromptBuilder& prompt, const Question& question) {
   prompt.text(kQuestion).untrusted(question.text);
   for (std::size_t i = 0; i < question.options.size(); ++i)
-    prompt.text("\n" + letter(i) + ". ").untrusted(question.options[i]);
+    prompt.text("\n" + option_letter(i) + ". ").untrusted(question.options[i]);
   prompt.text(wording(question.task).closing);
 }
 
@@ -111,6 +109,8 @@ bool is_letter_or_digit(char c) {
 }
 
 }  // namespace
+
+std::string option_letter(std::size_t option) { return std::string(1, static_cast<char>('A' + option)); }
 
 std::string_view answer_task_name(AnswerTask task) noexcept {
   switch (task) {

@@ -46,7 +46,7 @@ Status vote(LanguageModel& model, const Question& question, const RobustOptions&
   const auto best = std::max_element(answer.votes.begin(), answer.votes.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   if (best->second > 0) {
-    answer.text = UntrustedText(std::string(1, static_cast<char>('A' + best->first)));
+    answer.text = UntrustedText(option_letter(best->first));
     return {};
   }
   answer.from_passages = false;
@@ -95,7 +95,7 @@ RobustOptions robust_options(Aggregation method, AnswerTask task) {
   if (task == AnswerTask::kMultipleChoice) out.max_new_tokens = 8;
   if (task == AnswerTask::kLongText) {
     out.max_new_tokens = 500;
-    out.threshold = {{4, 10}, 4};
+    out.threshold = {*Decimal::parse("0.4"), 4};
     out.min_phrase_words = 2;
     out.eta = 1;
   }
@@ -107,8 +107,8 @@ Status validate(const RobustOptions& options) {
   if (options.max_new_tokens < 1)
     return out_of_range("max_new_tokens", std::to_string(options.max_new_tokens), "at least 1");
   const Decimal& alpha = options.threshold.alpha;
-  if (alpha.numerator <= 0 || alpha.denominator < 1 || alpha.numerator > alpha.denominator)
-    return out_of_range("alpha", alpha.to_string(), "above 0 and at most 1");
+  if (alpha.billionths() < 1 || alpha.times_rounded_up(1) > 1)
+    return out_of_range("alpha", alpha.text(), "above 0 and at most 1");
   if (options.threshold.beta < 1) return out_of_range("beta", std::to_string(options.threshold.beta), "at least 1");
   if (options.min_phrase_words < 1) return out_of_range("min_phrase_words", "0", "at least 1");
   if (!(options.eta >= 0) || std::isinf(options.eta))
@@ -129,6 +129,15 @@ std::vector<std::vector<std::size_t>> passage_groups(std::size_t passages, int g
     groups.back().push_back(i);
   }
   return groups;
+}
+
+bool stands_behind(const RobustAnswer& answer, const GroupAnswer& group) {
+  if (!answer.from_passages || group.abstains) return false;
+  if (group.option) return answer.text.bytes() == option_letter(*group.option);
+  for (const std::string& hint : answer.hints) {
+    if (group.keywords.contains(hint)) return true;
+  }
+  return group.agreement > 0.5;
 }
 
 Prompt answer_from_hints_prompt(const Question& question, std::span<const std::string> hints) {

@@ -74,11 +74,11 @@ TEST(PassageGroups, AreConsecutiveAndTheLastMayBeSmaller) {
 
 TEST(RobustOptions, HaveThePapersValuesForEachTask) {
   const RobustOptions brief = robust_options(Aggregation::kKeyword, AnswerTask::kShortAnswer);
-  EXPECT_EQ(brief.threshold.alpha, (Decimal{3, 10}));
+  EXPECT_EQ(brief.threshold.alpha.text(), "0.3");
   EXPECT_EQ(brief.threshold.beta, 3);
   EXPECT_EQ(brief.max_new_tokens, 20);
   const RobustOptions text = robust_options(Aggregation::kKeyword, AnswerTask::kLongText);
-  EXPECT_EQ(text.threshold.alpha, (Decimal{4, 10}));
+  EXPECT_EQ(text.threshold.alpha.text(), "0.4");
   EXPECT_EQ(text.threshold.beta, 4);
   EXPECT_EQ(text.max_new_tokens, 500);
   EXPECT_EQ(text.min_phrase_words, 2U);
@@ -93,7 +93,7 @@ TEST(RobustOptions, OutOfRangeNamesTheField) {
   };
   EXPECT_THAT(message([](RobustOptions& o) { o.group_size = 0; }), HasSubstr("group_size"));
   EXPECT_THAT(message([](RobustOptions& o) { o.max_new_tokens = 0; }), HasSubstr("max_new_tokens"));
-  EXPECT_THAT(message([](RobustOptions& o) { o.threshold.alpha = {11, 10}; }), HasSubstr("alpha"));
+  EXPECT_THAT(message([](RobustOptions& o) { o.threshold.alpha = *Decimal::parse("1.1"); }), HasSubstr("alpha"));
   EXPECT_THAT(message([](RobustOptions& o) { o.threshold.beta = 0; }), HasSubstr("beta"));
   EXPECT_THAT(message([](RobustOptions& o) { o.eta = std::nan(""); }), HasSubstr("eta"));
   EXPECT_THAT(message([](RobustOptions& o) { o.gamma = 0; }), HasSubstr("gamma"));
@@ -110,6 +110,9 @@ TEST(Voting, TheMostNamedOptionWinsAndATieGoesToTheEarlierLetter) {
   EXPECT_EQ(won->text.bytes(), "C");
   EXPECT_EQ(won->votes, (std::map<std::size_t, int>{{0, 0}, {1, 1}, {2, 2}}));
   EXPECT_TRUE(won->groups[3].abstains);
+  EXPECT_TRUE(stands_behind(*won, won->groups[0]));
+  EXPECT_FALSE(stands_behind(*won, won->groups[1]));
+  EXPECT_FALSE(stands_behind(*won, won->groups[3]));
   EXPECT_TRUE(won->from_passages);
   const auto tied =
       answer_robustly(*model, choice(), passages_of({"says rome", "says paris", "says nothing"}), options);
@@ -139,13 +142,15 @@ TEST(KeywordAggregation, GivesTheSecondPromptTheWordsThatEnoughGroupsUse) {
   const auto model = scripted(
       {{"Hints: Paris", " Paris tower"}, {"in paris", " Paris"}, {"in rome", " Rome"}, {"a tower", " Paris tower"}});
   RobustOptions options = keyword_options();
-  options.threshold = {{5, 10}, 3};
+  options.threshold = {*Decimal::parse("0.5"), 3};
   const auto answer =
       answer_robustly(*model, where(), passages_of({"in paris", "in paris, a tower", "in rome", "a tower"}), options);
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer->counts, (std::map<std::string, int>{{"Paris", 3}, {"Rome", 1}, {"tower", 1}}));
   EXPECT_THAT(answer->hints, ElementsAre("Paris"));
   EXPECT_EQ(answer->text.bytes(), " Paris tower");
+  EXPECT_TRUE(stands_behind(*answer, answer->groups[0]));
+  EXPECT_FALSE(stands_behind(*answer, answer->groups[2]));
   const std::string last = model->prompts_seen().back();
   EXPECT_THAT(last, HasSubstr("Hints: Paris"));
   EXPECT_THAT(last, Not(HasSubstr("Rome")));
@@ -350,6 +355,11 @@ TEST_F(DecodingTest, EmitsTheTokenWithTheLargestSumOfProbabilities) {
   EXPECT_EQ(answer->steps[0].groups[0].listed[0].first, kX);
   EXPECT_NEAR(answer->steps[0].groups[0].listed[0].second, .5, 1e-6);
   EXPECT_TRUE(model->is_end_token(answer->steps[1].token));
+  EXPECT_NEAR(answer->steps[0].gap, .4, 1e-6);
+  EXPECT_NEAR(answer->groups[0].agreement, .5, 1e-12);
+  EXPECT_NEAR(answer->groups[2].agreement, 1, 1e-12);
+  EXPECT_FALSE(stands_behind(*answer, answer->groups[0]));
+  EXPECT_TRUE(stands_behind(*answer, answer->groups[2]));
 }
 
 TEST_F(DecodingTest, FollowsTheModelAloneWhereTheGapIsNotAboveEta) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "casemate/certify/decimal.h"
+#include "casemate/core/decimal.h"
 #include "casemate/certify/outcome.h"
 
 namespace casemate {

@@ -15,6 +15,8 @@
 
 namespace casemate {
 
+[[nodiscard]] std::string option_letter(std::size_t option);  ///< "A" for 0
+
 /// What kind of answer is wanted: it chooses the prompts.
 enum class AnswerTask : std::uint8_t {
   kShortAnswer,     ///< a few words

@@ -69,7 +69,8 @@ struct GroupAnswer {
   std::optional<double> smallest_gap{};
   std::optional<std::size_t> option{};  ///< voting: what it votes for
   std::set<std::string> keywords{};     ///< keyword: what it counts for
-  double abstention_probability = 0;    ///< decoding: at most this, of declining with the usual words
+  double agreement = 0;  ///< decoding: share of the answer's tokens that this group by itself holds likeliest
+  double abstention_probability = 0;  ///< decoding: at most this, of declining with the usual words
 };
 
 /// One group's next-token distribution as far as it is listed.
@@ -83,6 +84,7 @@ struct ListedDistribution {
 struct AnswerStep {
   TokenId token = -1;         ///< what was emitted; the end token where the answer ends
   bool from_passages = true;  ///< false: the gap was too small, so it is the token without retrieval
+  double gap = 0;             ///< between the two largest sums
   /// The likeliest tokens without retrieval after the answer so far, likeliest first; empty where it was neither needed
   /// nor traced. Equal probabilities stand in the order of ids, and the first is what would be emitted.
   std::vector<std::pair<TokenId, double>> no_retrieval;
@@ -103,6 +105,9 @@ struct RobustAnswer {
   std::size_t generated_tokens = 0;  ///< over all groups and prompts
   std::vector<NeutralisedString> neutralised;
 };
+
+/// Whether a group stands behind the answer: its vote won, it uses one of the hints, or it agrees with most tokens.
+[[nodiscard]] bool stands_behind(const RobustAnswer& answer, const GroupAnswer& group);
 
 /// Consecutive groups of `group_size` passages (the last may be smaller): indices from 0.
 [[nodiscard]] std::vector<std::vector<std::size_t>> passage_groups(std::size_t passages, int group_size);

@@ -1,4 +1,4 @@
-#include "casemate/certify/decimal.h"
+#include "casemate/core/decimal.h"
 
 #include <array>
 #include <charconv>

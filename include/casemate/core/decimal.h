@@ -1,4 +1,4 @@
-// casemate/certify/decimal.h
+// casemate/core/decimal.h
 #pragma once
 
 #include <cstdint>
