@@ -30,6 +30,7 @@ std::function<int()> set_up_documents(CLI::App& app, Context& context);
 std::function<int()> set_up_embed(CLI::App& app, Context& context);
 std::function<int()> set_up_eval(CLI::App& app, Context& context);
 std::function<int()> set_up_index(CLI::App& app, Context& context);
+std::function<int()> set_up_keywords(CLI::App& app, Context& context);
 std::function<int()> set_up_recall(CLI::App& app, Context& context);
 std::function<int()> set_up_metrics(CLI::App& app, Context& context);
 std::function<int()> set_up_migrate(CLI::App& app, Context& context);

@@ -10,6 +10,7 @@ std::span<const Command> commands() {
       Command{"search", "ranked passages for a query", set_up_search},
       Command{"ask", "an answer from a store's passages, with its sources", set_up_ask},
       Command{"embed", "embeddings of texts, as JSON lines", set_up_embed},
+      Command{"keywords", "tokens, parts of speech, lemmas and keywords of texts, as JSON lines", set_up_keywords},
       Command{"models", "list, pull, import and verify models", set_up_models},
       Command{"doctor", "what is installed, what runs here, what is missing", set_up_doctor},
       Command{"policies", "the named policies of this version", set_up_policies},

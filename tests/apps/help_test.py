@@ -14,6 +14,7 @@ OPTIONS = {
     "ask": QUERY + " --model --context",
     "embed": "--jsonl --query --passage --special-tokens --encoder --max-tokens --pooling --query-prefix "
              "--passage-prefix --strict",
+    "keywords": "--jsonl --all --strict",
     "models list": "", "models pull": "--source", "models verify": "",
     "models import": "--name --purpose --query-prefix --passage-prefix --pooling --licence --hard-link",
     "doctor": "", "policies": "", "documents": "--tenant --findings", "delete": "--tenant", "compact": "", "check": "",
