@@ -26,16 +26,20 @@ std::map<std::string, int> count_keywords(std::span<const std::set<std::string>>
   return counts;
 }
 
+void order_hints(std::vector<std::string>& hints) {
+  std::sort(hints.begin(), hints.end(), [](const std::string& a, const std::string& b) {
+    const std::size_t first = code_points(a);
+    const std::size_t second = code_points(b);
+    return first != second ? first > second : a > b;
+  });
+}
+
 std::vector<std::string> keep_keywords(const std::map<std::string, int>& counts, int least_count) {
   std::vector<std::string> kept;
   for (const auto& [keyword, count] : counts) {
     if (count >= least_count) kept.push_back(keyword);
   }
-  std::sort(kept.begin(), kept.end(), [](const std::string& a, const std::string& b) {
-    const std::size_t first = code_points(a);
-    const std::size_t second = code_points(b);
-    return first != second ? first > second : a > b;
-  });
+  order_hints(kept);
   return kept;
 }
 

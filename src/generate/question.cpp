@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "casemate/core/hash.h"
 #include "casemate/text/answer_match.h"
 
 namespace casemate {
@@ -157,7 +156,7 @@ Prompt hints_prompt(const Question& question, std::span<const std::string> keywo
   return prompt.build();
 }
 
-std::string prompt_hash(AnswerTask task) {
+Digest prompt_hash(AnswerTask task) {
   const Wording& words = wording(task);
   std::string all(answer_task_name(task));
   for (const std::string_view each :
@@ -171,7 +170,12 @@ std::string prompt_hash(AnswerTask task) {
       all += each;
     }
   }
-  return to_hex(blake2b(all));
+  return blake2b(all);
+}
+
+Digest passage_hash(const PromptPassage& passage) {
+  const std::string title = passage.title.for_prompt();
+  return blake2b(std::to_string(title.size()) + ":" + title + passage.text.for_prompt());
 }
 
 std::string_view abstention_text() noexcept { return "I don't know"; }

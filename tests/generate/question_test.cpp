@@ -62,7 +62,16 @@ TEST(Prompts, QuestionPassagesAndHintsStandInUntrustedParts) {
 
 TEST(PromptHash, DiffersByTask) {
   EXPECT_NE(prompt_hash(AnswerTask::kShortAnswer), prompt_hash(AnswerTask::kMultipleChoice));
-  EXPECT_EQ(prompt_hash(AnswerTask::kLongText).size(), 64U);
+  EXPECT_EQ(prompt_hash(AnswerTask::kLongText), prompt_hash(AnswerTask::kLongText));
+}
+
+TEST(PassageHash, TellsTitleAndTextApart) {
+  const auto hash = [](const char* title, const char* text) {
+    return passage_hash({UntrustedText(title), UntrustedText(text)});
+  };
+  EXPECT_NE(hash("ab", "c"), hash("a", "bc"));
+  EXPECT_NE(hash("", "abc"), hash("abc", ""));
+  EXPECT_EQ(hash("a", "b"), hash("a", "b"));
 }
 
 TEST(ChosenOption, ReadsALetterThatStandsByItself) {

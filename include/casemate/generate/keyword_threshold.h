@@ -24,7 +24,11 @@ struct KeywordThreshold {
 /// How many sets hold each keyword.
 [[nodiscard]] std::map<std::string, int> count_keywords(std::span<const std::set<std::string>> sets);
 
-/// Keywords with at least `least_count`, longest (in code points) first, equal lengths by text descending.
+/// Puts hints into the order in which a prompt lists them: longest (in code points) first, equal lengths by text
+/// descending.
+void order_hints(std::vector<std::string>& hints);
+
+/// Keywords with at least `least_count`, in the order of `order_hints`.
 [[nodiscard]] std::vector<std::string> keep_keywords(const std::map<std::string, int>& counts, int least_count);
 
 }  // namespace casemate

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "casemate/core/hash.h"
 #include "casemate/core/untrusted_text.h"
 #include "casemate/generate/vanilla.h"
 #include "casemate/llm/prompt.h"
@@ -48,8 +49,10 @@ struct IsolatedPrompt {
 /// isolated prompts, so that answers can be compared.
 [[nodiscard]] Prompt all_passages_prompt(const Question& question, std::span<const PromptPassage> passages);
 
-/// A hash (BLAKE2b-256, hex) of the fixed texts of all prompts of a task: two runs with the same hash ask alike.
-[[nodiscard]] std::string prompt_hash(AnswerTask task);
+/// BLAKE2b-256 of the fixed texts of all prompts of a task: two runs with the same hash ask alike.
+[[nodiscard]] Digest prompt_hash(AnswerTask task);
+/// BLAKE2b-256 of a passage as a prompt shows it.
+[[nodiscard]] Digest passage_hash(const PromptPassage& passage);
 
 /// The words by which a model that follows these prompts declines: "I don't know".
 [[nodiscard]] std::string_view abstention_text() noexcept;

@@ -1,0 +1,176 @@
+#include "casemate/certify/certify_answer.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "casemate/certify/make_certificate.h"
+#include "casemate/certify/verify.h"
+#include "testing/scripted_llm.h"
+
+namespace casemate {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ScriptedLlm;
+using testing::ScriptedLlmOptions;
+
+// Passages are single words; a group answers with its passage's word, "none" declines. The second prompt answers with
+// the first hint.
+const std::vector<std::string> kWords = {"red", "green", "blue"};
+
+std::unique_ptr<ScriptedLlm> parrot(double confidence = .9) {
+  ScriptedLlmOptions options;
+  options.vocabulary = {"red", "green", "blue", "A", "B", "C", "I don't know"};
+  for (const std::string& word : kWords) options.answers.push_back({"Hints: " + word, word});
+  options.answers.push_back({"Passage: none\n\nQuestion: colour", "I don't know"});
+  for (std::size_t i = 0; i < kWords.size(); ++i) {
+    options.answers.push_back({"Passage: " + kWords[i] + "\n\nQuestion: colour?\nAnswer:", kWords[i]});
+    options.answers.push_back({"Passage: " + kWords[i] + "\n\nQuestion: colour?\nA.", std::string(1, "ABC"[i])});
+  }
+  options.answers.push_back({"", "I don't know"});
+  options.confidence = confidence;
+  return ScriptedLlm::create(std::move(options)).value();
+}
+
+Question colour(Aggregation method) {
+  Question question;
+  question.text = UntrustedText("colour?");
+  if (method == Aggregation::kVoting) {
+    question.task = AnswerTask::kMultipleChoice;
+    for (const std::string& word : kWords) question.options.emplace_back(word);
+  }
+  return question;
+}
+
+RobustOptions options_of(Aggregation method, const Question& question) {
+  RobustOptions options = robust_options(method, question.task);
+  options.max_new_tokens = 3;
+  options.keywords = [](const std::string& answer) { return std::set<std::string>{answer}; };
+  options.trace = true;
+  return options;
+}
+
+std::vector<PromptPassage> passages_of(const std::vector<std::string>& texts) {
+  std::vector<PromptPassage> out;
+  for (const std::string& text : texts) out.push_back({UntrustedText(), UntrustedText(text)});
+  return out;
+}
+
+struct Live {
+  RobustAnswer answer;
+  AnswerCertificate certificate;
+};
+
+Result<Live> answer_and_certify(LanguageModel& model, Aggregation method, const std::vector<std::string>& texts) {
+  const Question question = colour(method);
+  const RobustOptions options = options_of(method, question);
+  const auto passages = passages_of(texts);
+  auto answer = answer_robustly(model, question, passages, options);
+  if (!answer) return answer.error();
+  auto certificate = certify_answer(model, question, passages, options, *answer, {});
+  if (!certificate) return certificate.error();
+  return Live{*std::move(answer), *std::move(certificate)};
+}
+
+class CertifyAnswer : public ::testing::TestWithParam<Aggregation> {};
+INSTANTIATE_TEST_SUITE_P(Methods, CertifyAnswer,
+                         ::testing::Values(Aggregation::kVoting, Aggregation::kKeyword, Aggregation::kDecoding),
+                         [](const auto& each) { return std::string(aggregation_name(each.param)); });
+
+TEST_P(CertifyAnswer, WhatIsCertifiedIsAcceptedByTheVerifierAndSurvivesEveryReplacement) {
+  const auto model = parrot();
+  std::mt19937 random(7);
+  const std::vector<std::string> stock = {"red", "green", "blue", "none"};
+  int certified = 0;
+  int broken_beyond = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::vector<std::string> texts;
+    for (int i = 0; i < 7; ++i) texts.push_back(stock[random() % 10 < 7 ? 0 : random() % stock.size()]);
+    const auto live = answer_and_certify(*model, GetParam(), texts);
+    ASSERT_TRUE(live.ok()) << live.error().message;
+    const auto k_prime = static_cast<std::size_t>(live->certificate.k_prime);
+    if (live->certificate.certificate) {
+      ++certified;
+      const SigningKey key = SigningKey::from_seed(std::string(32, 'k')).value();
+      const auto file = write_certificate(*live->certificate.certificate, key);
+      ASSERT_TRUE(file.ok()) << file.error().message;
+      const auto verified = verify_certificate(*file, {key.public_key()});
+      ASSERT_TRUE(verified.ok()) << verified.error().message;
+      EXPECT_TRUE(verified->holds());
+    }
+    // Attack by the model itself: one malicious passage more than certified is tried too.
+    for (std::size_t malicious = 0; malicious <= std::min<std::size_t>(k_prime + 1, 2); ++malicious) {
+      for (int attempt = 0; attempt < 12; ++attempt) {
+        auto attacked = texts;
+        for (std::size_t i = 0; i < malicious; ++i) attacked[random() % texts.size()] = stock[1 + random() % 3];
+        const Question question = colour(GetParam());
+        const auto passages = passages_of(attacked);
+        const auto after = answer_robustly(*model, question, passages, options_of(GetParam(), question));
+        ASSERT_TRUE(after.ok());
+        const bool same = after->text == live->answer.text;
+        if (malicious <= k_prime) {
+          EXPECT_TRUE(same) << "certified for " << k_prime << ", changed by " << malicious;
+        } else if (!same) {
+          ++broken_beyond;
+        }
+      }
+    }
+  }
+  EXPECT_GT(certified, 20);
+  EXPECT_GT(broken_beyond, 0) << "the attack is too weak to say anything";
+}
+
+TEST_P(CertifyAnswer, AnswersNearToAnotherAreTheAttackers) {
+  // Seven groups, each as good as undecided: nothing can be certified.
+  const auto model = parrot(.004);
+  const auto live = answer_and_certify(*model, GetParam(), std::vector<std::string>(7, "red"));
+  ASSERT_TRUE(live.ok()) << live.error().message;
+  EXPECT_EQ(live->certificate.k_prime, 0);
+  EXPECT_FALSE(live->certificate.certificate.has_value());
+  EXPECT_FALSE(live->certificate.limited_by.empty());
+}
+
+TEST_P(CertifyAnswer, WhereAllDeclineNothingIsCertified) {
+  const auto model = parrot(.999);
+  const auto live = answer_and_certify(*model, GetParam(), std::vector<std::string>(5, "none"));
+  ASSERT_TRUE(live.ok()) << live.error().message;
+  EXPECT_FALSE(live->answer.from_passages);
+  EXPECT_EQ(live->certificate.k_prime, 0);
+  EXPECT_THAT(live->certificate.limited_by, HasSubstr("answered alone"));
+}
+
+TEST_P(CertifyAnswer, TooFewPassagesForAnyBudgetGetNone) {
+  const auto model = parrot();
+  const auto live = answer_and_certify(*model, GetParam(), {"red"});
+  ASSERT_TRUE(live.ok()) << live.error().message;
+  EXPECT_EQ(live->certificate.k_prime, 0);
+}
+
+TEST(CertifyAnswerInput, AnAnswerOfOtherPassagesOrWithoutATraceIsAnError) {
+  const auto model = parrot();
+  const Question question = colour(Aggregation::kDecoding);
+  RobustOptions options = options_of(Aggregation::kDecoding, question);
+  const auto passages = passages_of({"red", "red", "red"});
+  const auto answer = answer_robustly(*model, question, passages, options).value();
+  EXPECT_EQ(certify_answer(*model, question, std::span(passages).first(2), options, answer, {}).error().code,
+            ErrorCode::kInvalidArgument);
+  options.trace = false;
+  const auto bare = answer_robustly(*model, question, passages, options).value();
+  EXPECT_THAT(certify_answer(*model, question, passages, options, bare, {}).error().message, HasSubstr("trace"));
+}
+
+TEST(CertifyAnswerInput, AModelWithoutProbabilitiesGetsNoCertificateAndTheReason) {
+  ScriptedLlmOptions scripted;
+  scripted.vocabulary = kWords;
+  scripted.answers = {{"", "red"}};
+  scripted.features = {Feature::kTokens};
+  const auto model = ScriptedLlm::create(scripted).value();
+  const auto live = answer_and_certify(*model, Aggregation::kKeyword, std::vector<std::string>(7, "red"));
+  ASSERT_TRUE(live.ok()) << live.error().message;
+  EXPECT_EQ(live->certificate.k_prime, 0);
+  EXPECT_THAT(live->certificate.limited_by, HasSubstr("no probabilities"));
+}
+
+}  // namespace
+}  // namespace casemate
