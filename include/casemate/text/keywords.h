@@ -58,8 +58,8 @@ struct KeywordSet {
 /// set; the same text gives the same result on every machine, alone or among others. Immutable, thread-safe.
 class KeywordExtractor {
  public:
-  /// Reads the weights that are part of the library (7 to 12 ms; 4.5 MB of memory beside them). Error: Corrupt where they fail
-  /// their checksum.
+  /// Reads the weights that are part of the library (7 to 12 ms; 4.5 MB of memory beside them). Error: Corrupt where
+  /// they fail their checksum.
   [[nodiscard]] static Result<std::unique_ptr<KeywordExtractor>> create();
   ~KeywordExtractor();
   KeywordExtractor(const KeywordExtractor&) = delete;
