@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <string>
 #include <vector>
 
 #include "casemate/certify/decoding.h"
@@ -15,66 +15,38 @@ Result<Billionths> to_billionths(double probability) {
   return std::min<Billionths>(kOne, std::llround(probability * static_cast<double>(kOne)));
 }
 
-Result<SparseProbabilities> list_probabilities(std::span<const float> log_probabilities, std::size_t most,
-                                               std::span<const std::int32_t> wanted) {
-  std::vector<std::int32_t> order(log_probabilities.size());
-  std::iota(order.begin(), order.end(), 0);
-  for (const float value : log_probabilities) {
-    if (std::isnan(value)) return Error{ErrorCode::kInvalidArgument, "a log-probability is not a number"};
-  }
-  const auto likelier = [&](std::int32_t a, std::int32_t b) {
-    const float left = log_probabilities[static_cast<std::size_t>(a)];
-    const float right = log_probabilities[static_cast<std::size_t>(b)];
-    return left > right || (left == right && a < b);
-  };
-  const std::size_t listed = std::min(most, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(listed), order.end(), likelier);
-  std::vector<std::int32_t> tokens(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(listed));
-  for (const std::int32_t token : wanted) {
-    if (token < 0 || static_cast<std::size_t>(token) >= log_probabilities.size()) {
-      return Error{ErrorCode::kInvalidArgument, "a wanted token is not in the vocabulary"};
-    }
-    tokens.push_back(token);
-  }
-  std::sort(tokens.begin(), tokens.end());
-  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
-
+Result<SparseProbabilities> sparse_probabilities(std::span<const std::pair<std::int32_t, double>> listed,
+                                                 double unlisted_at_most) {
   SparseProbabilities out;
-  for (const std::int32_t token : tokens) {
-    const auto value = to_billionths(std::exp(static_cast<double>(log_probabilities[static_cast<std::size_t>(token)])));
+  for (const auto& [token, probability] : listed) {
+    const auto value = to_billionths(probability);
     if (!value) return value.error();
     out.listed.push_back({token, *value});
   }
-  float largest = -INFINITY;
-  for (std::size_t i = listed; i < order.size(); ++i) {
-    if (std::binary_search(tokens.begin(), tokens.end(), order[i])) continue;
-    largest = std::max(largest, log_probabilities[static_cast<std::size_t>(order[i])]);
+  std::sort(out.listed.begin(), out.listed.end(), [](const auto& a, const auto& b) { return a.token < b.token; });
+  const auto repeated = std::adjacent_find(out.listed.begin(), out.listed.end(),
+                                           [](const auto& a, const auto& b) { return a.token == b.token; });
+  if (repeated != out.listed.end() || (!out.listed.empty() && out.listed.front().token < 0)) {
+    return Error{ErrorCode::kInvalidArgument, "expected different tokens of the vocabulary"};
   }
-  const auto bound = to_billionths(std::exp(static_cast<double>(largest)));
+  const auto bound = to_billionths(unlisted_at_most);
   if (!bound) return bound.error();
   out.largest_unlisted = *bound;
   return out;
 }
 
-Result<SparseProbabilities> truncated_probabilities(std::span<const std::int32_t> tokens,
-                                                    std::span<const double> probabilities) {
-  if (tokens.size() != probabilities.size()) {
-    return Error{ErrorCode::kInvalidArgument, "expected as many tokens as probabilities"};
+Result<std::optional<std::vector<std::int32_t>>> no_retrieval_candidates(
+    std::span<const std::pair<std::int32_t, double>> listed, double unlisted_at_most, Billionths epsilon) {
+  const auto sparse = sparse_probabilities(listed, unlisted_at_most);
+  if (!sparse) return sparse.error();
+  Billionths best = 0;
+  for (const TokenProbability& entry : sparse->listed) best = std::max(best, entry.probability);
+  std::optional<std::vector<std::int32_t>> out;
+  if (sparse->listed.empty() || sparse->largest_unlisted >= best - 2 * epsilon) return out;
+  out.emplace();
+  for (const TokenProbability& entry : sparse->listed) {
+    if (entry.probability >= best - 2 * epsilon) out->push_back(entry.token);
   }
-  SparseProbabilities out;
-  Billionths smallest = kOne;
-  Billionths missing = kOne;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (tokens[i] < 0 || (i > 0 && tokens[i - 1] >= tokens[i])) {
-      return Error{ErrorCode::kInvalidArgument, "expected different, ascending tokens"};
-    }
-    const auto value = to_billionths(probabilities[i]);
-    if (!value) return value.error();
-    out.listed.push_back({tokens[i], *value});
-    smallest = std::min(smallest, *value);
-    missing -= *value;
-  }
-  out.largest_unlisted = std::clamp<Billionths>(missing, 0, smallest);
   return out;
 }
 

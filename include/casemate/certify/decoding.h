@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "casemate/certify/outcome.h"
@@ -20,14 +22,15 @@ struct DecodingRule {
 /// NaN, or what is not in [0, 1] (up to 1e-6 above 1 counts as 1).
 [[nodiscard]] Result<Billionths> to_billionths(double probability);
 
-/// The `most` likeliest tokens of [vocabulary] natural log-probabilities, and `wanted` ones, with a bound for the rest.
-/// Error: InvalidArgument as `to_billionths`, or for a wanted token that is not there.
-[[nodiscard]] Result<SparseProbabilities> list_probabilities(std::span<const float> log_probabilities, std::size_t most,
-                                                             std::span<const std::int32_t> wanted = {});
-/// From a backend that gives some tokens only (ascending): the bound is the smallest of them or what is missing to 1,
-/// whichever is less. Error: as `to_billionths`; InvalidArgument where the tokens are not ascending.
-[[nodiscard]] Result<SparseProbabilities> truncated_probabilities(std::span<const std::int32_t> tokens,
-                                                                  std::span<const double> probabilities);
+/// One group's listed tokens, in any order, and a bound for all others. Error: as `to_billionths`; InvalidArgument for
+/// a token that is negative or stands twice.
+[[nodiscard]] Result<SparseProbabilities> sparse_probabilities(std::span<const std::pair<std::int32_t, double>> listed,
+                                                               double unlisted_at_most);
+
+/// Of the model without retrieval: the tokens that it may emit, those within 2 epsilon of its likeliest, ascending.
+/// Nothing where tokens that are not listed may be among them. Error: as `sparse_probabilities`.
+[[nodiscard]] Result<std::optional<std::vector<std::int32_t>>> no_retrieval_candidates(
+    std::span<const std::pair<std::int32_t, double>> listed, double unlisted_at_most, Billionths epsilon);
 
 /// What one step can emit whatever the corrupted groups say.
 struct StepReach {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "casemate/core/decimal.h"
 #include "casemate/certify/outcome.h"
+#include "casemate/core/decimal.h"
 
 namespace casemate {
 

@@ -71,7 +71,7 @@ Certificate read_body(const Json& json) {
   }
   const auto passages = static_cast<std::int64_t>(out.passages.size());
   out.k_prime = fields.integer("k_prime", 1, passages);
-  out.group_size = fields.integer("group_size", 1, passages);
+  out.group_size = fields.integer("group_size", 1, static_cast<std::int64_t>(verify::kMaxPassages));
   out.positions_in_prompt = fields.flag("positions_in_prompt");
   out.model = read_model(fields.at("model"));
   out.prompts = read_prompts(fields.at("prompts"));
