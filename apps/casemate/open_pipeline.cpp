@@ -3,6 +3,21 @@
 namespace casemate::cli {
 namespace {
 
+/// What was asked for in place of the policy's own way to answer, also in its name.
+Status choose_generation(const GenerationOptions& options, Policy& policy) {
+  GenerationChoice& choice = policy.generation;
+  if (!options.aggregation.empty()) {
+    const auto method = find_aggregation(options.aggregation);
+    if (!method) return method.error();
+    choice.aggregation = *method;
+    policy.name += " + " + options.aggregation;
+  }
+  if (options.group_size > 0) choice.group_size = options.group_size;
+  choice.long_text = choice.long_text || options.long_text;
+  choice.certify = choice.certify || options.certify;
+  return {};
+}
+
 /// The named policy with the defences that were asked for besides.
 Result<Policy> chosen_policy(const PipelineChoice& choice) {
   auto policy = find_policy(choice.query.policy);
@@ -13,6 +28,7 @@ Result<Policy> chosen_policy(const PipelineChoice& choice) {
     policy->name += " + " + defence->name + (defence->options == "{}" ? "" : defence->options);
     policy->defences.push_back(*defence);
   }
+  if (Status generation = choose_generation(choice.generation, *policy); !generation) return generation.error();
   return policy;
 }
 
@@ -29,6 +45,24 @@ void add_pipeline_options(CLI::App& app, PipelineChoice& choice, const char* tex
   app.add_option("--seed", choice.query.seed, "of whatever a defence draws")->capture_default_str();
   add_language_model_options(app, choice.model);
   app.add_flag("--explain", choice.explain, "what each stage saw and decided, and the ranking without defences");
+}
+
+void add_generation_options(CLI::App& app, GenerationOptions& options) {
+  app.add_option("--aggregate", options.aggregation,
+                 "ask each group of passages by itself and join the answers by voting (multiple choice), keyword or "
+                 "decoding; default: as the policy says");
+  app.add_option("--group-size", options.group_size, "passages a group; 0: as the policy says")
+      ->check(CLI::Range(0, 1000));
+  app.add_flag("--long", options.long_text, "the answer is sentences, not a few words (with --aggregate)");
+  app.add_flag("--certify", options.certify,
+               "also say how many malicious passages cannot change the answer, with a certificate that casemate verify "
+               "checks (with --aggregate)");
+  app.add_option(
+      "--sign-with", options.key,
+      "secret key for certificates (casemate seal --new-key makes one); default: a new one that is not kept");
+  app.add_option("--passage-states", options.states_folder,
+                 "folder that keeps what the model read of each passage, so that later questions go faster; it holds "
+                 "what the passages say in another form, and some 12 KB a token");
 }
 
 Result<OpenPipeline> open_pipeline(Context& context, const PipelineChoice& choice, bool answers) {
@@ -67,6 +101,18 @@ Result<OpenPipeline> open_pipeline(Context& context, const PipelineChoice& choic
   out.cache = make_store_passage_cache(*out.store);
   parts.cache = out.cache.get();
   parts.pool = &context.pool();
+  if (!choice.generation.key.empty()) {
+    auto key = SigningKey::load(choice.generation.key);
+    if (!key) return key.error();
+    out.key = std::make_unique<SigningKey>(*key);
+  }
+  if (!choice.generation.states_folder.empty()) {
+    auto states = PassageStates::create({.folder = choice.generation.states_folder});
+    if (!states) return states.error();
+    out.states = *std::move(states);
+  }
+  parts.states = out.states.get();
+  parts.key = out.key.get();
   auto pipeline = Pipeline::create(parts, out.policy);
   if (!pipeline) return pipeline.error();
   out.pipeline = *std::move(pipeline);

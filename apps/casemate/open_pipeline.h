@@ -6,13 +6,25 @@
 #include <string>
 #include <vector>
 
+#include "casemate/core/signing.h"
 #include "casemate/defend/passage_cache.h"
 #include "casemate/encoder/heads.h"
+#include "casemate/generate/passage_states.h"
 #include "casemate/pipeline/pipeline.h"
 #include "language_model_choice.h"
 #include "query_options.h"
 
 namespace casemate::cli {
+
+/// How ask makes its answer, beside what the policy says.
+struct GenerationOptions {
+  std::string aggregation;  ///< empty: as the policy says
+  int group_size = 0;       ///< 0: as the policy says
+  bool long_text = false;
+  bool certify = false;
+  std::string key;            ///< file of a secret key that signs certificates
+  std::string states_folder;  ///< where states of passages are kept between runs; empty: nowhere
+};
 
 /// What search and ask can be told.
 struct PipelineChoice {
@@ -21,6 +33,7 @@ struct PipelineChoice {
   std::string reranker;               ///< folder of a cross-encoder
   LanguageModelChoice model;
   bool explain = false;
+  GenerationOptions generation;
 };
 
 /// A pipeline with all that it works with, in an order that takes it down safely.
@@ -32,10 +45,13 @@ struct OpenPipeline {
   std::unique_ptr<LanguageModel> model;
   std::unique_ptr<Reranker> reranker;
   std::unique_ptr<PassageCache> cache;
+  std::unique_ptr<PassageStates> states;
+  std::unique_ptr<SigningKey> key;
   std::unique_ptr<Pipeline> pipeline;
 };
 
 void add_pipeline_options(CLI::App& app, PipelineChoice& choice, const char* text_name);
+void add_generation_options(CLI::App& app, GenerationOptions& options);
 
 /// Opens store and models and builds the pipeline. A language model is loaded only where `answers` or a defence needs
 /// it.

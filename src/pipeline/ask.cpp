@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "casemate/generate/vanilla.h"
+#include "pipeline/generation_evidence.h"
 #include "pipeline/pipeline_state.h"
 
 namespace casemate {
@@ -14,14 +15,6 @@ void note_fit(std::size_t used, std::span<const Hit> hits, StageEvidence& stage)
                               "does not fit the model's context beside the passages before it",
                               hits[i].candidate.score,
                               {}});
-  }
-}
-
-void note_neutralised(std::span<const NeutralisedString> changed, StageEvidence& stage) {
-  for (const NeutralisedString& each : changed) {
-    stage.notes.push_back(
-        "\"" + UntrustedText(each.text).for_log() +
-        "\" in a passage or question was made harmless, since a remote model would have read it as a special token");
   }
 }
 
@@ -47,33 +40,43 @@ Result<Answer> Pipeline::ask(const UntrustedText& question, const QueryOptions& 
   auto found = search(question, options, stop);
   if (!found) return found.error();
   if (found->hits.empty()) return no_passages(*std::move(found), question);
+  if (!state_->policy.generation.aggregation && options.options.empty())
+    return state_->ask_in_one_prompt(*std::move(found), question, on_text, std::move(stop));
+  auto answer = state_->ask_groups(*std::move(found), question, options, std::move(stop));
+  if (answer && on_text) on_text(answer->text);
+  return answer;
+}
+
+Result<Answer> Pipeline::State::ask_in_one_prompt(SearchResult found, const UntrustedText& question,
+                                                  const std::function<void(const UntrustedText&)>& on_text,
+                                                  std::stop_token stop) const {
   std::vector<PromptPassage> passages;
-  passages.reserve(found->hits.size());
-  for (const Hit& hit : found->hits) passages.push_back({hit.title, hit.text});
+  passages.reserve(found.hits.size());
+  for (const Hit& hit : found.hits) passages.push_back({hit.title, hit.text});
   VanillaOptions generate;
-  generate.max_new_tokens = state_->policy.max_new_tokens;
+  generate.max_new_tokens = policy.max_new_tokens;
   const OnText forward = [&on_text](std::string_view text) {
     if (on_text) on_text(UntrustedText(std::string(text)));
     return true;
   };
-  auto made = answer_vanilla(*state_->parts.model, question, passages, generate, forward, std::move(stop));
+  auto made = answer_vanilla(*parts.model, question, passages, generate, forward, std::move(stop));
   if (!made) return made.error();
   Answer answer;
   answer.question = question;
   answer.text = std::move(made->text);
-  answer.policy = found->policy;
-  answer.evidence = std::move(found->evidence);
+  answer.policy = found.policy;
+  answer.evidence = std::move(found.evidence);
   answer.finish_reason = finish_reason_name(made->finish);
   answer.prompt_tokens = made->prompt_tokens;
   answer.generated_tokens = made->generated_tokens;
   StageEvidence stage;
   stage.stage = "generate";
   stage.parameters = {{"method", "vanilla"},
-                      {"model", state_->parts.model->info().name},
+                      {"model", parts.model->info().name},
                       {"max_new_tokens", std::to_string(generate.max_new_tokens)}};
   stage.passages_in = passages.size();
   stage.passages_out = made->passages_used;
-  note_fit(made->passages_used, found->hits, stage);
+  note_fit(made->passages_used, found.hits, stage);
   note_neutralised(made->neutralised, stage);
   if (made->cited.empty()) stage.notes.emplace_back("the answer names none of the passages as its source");
   answer.evidence.stages.push_back(std::move(stage));
@@ -81,7 +84,7 @@ Result<Answer> Pipeline::ask(const UntrustedText& question, const QueryOptions& 
     Source source;
     source.number = static_cast<int>(i) + 1;
     source.cited = std::binary_search(made->cited.begin(), made->cited.end(), i + 1);
-    source.hit = std::move(found->hits[i]);
+    source.hit = std::move(found.hits[i]);
     answer.sources.push_back(std::move(source));
   }
   return answer;

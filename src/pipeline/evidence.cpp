@@ -45,12 +45,61 @@ Json stage_json(const StageEvidence& stage) {
           {"notes", std::move(notes)}};
 }
 
+Json group_json(const GroupEvidence& group, const std::string& method) {
+  Json out = {{"passages", group.passages},
+              {"abstains", group.abstains},
+              {"too_long", group.too_long},
+              {"stands_behind", group.stands_behind}};
+  if (method == "decoding") {
+    out["agreement"] = group.agreement;
+    out["abstention_probability"] = group.abstention_probability;
+    return out;
+  }
+  out["answer"] = group.answer.for_json();
+  if (group.smallest_gap) out["smallest_gap"] = *group.smallest_gap;
+  if (!group.vote.empty()) out["vote"] = group.vote;
+  if (method == "keyword") {
+    out["keywords"] = Json::array();
+    for (const std::string& keyword : group.keywords) out["keywords"].push_back(to_valid_utf8(keyword));
+  }
+  return out;
+}
+
+Json generation_json(const GenerationEvidence& generation) {
+  Json groups = Json::array();
+  for (const GroupEvidence& group : generation.groups) groups.push_back(group_json(group, generation.method));
+  Json out = {{"method", generation.method},
+              {"from_passages", generation.from_passages},
+              {"groups", std::move(groups)},
+              {"decoded_tokens", generation.decoded_tokens},
+              {"reused_tokens", generation.reused_tokens}};
+  if (generation.method != "decoding") {
+    out["counts"] = Json::array();
+    for (const auto& [name, count] : generation.counts)
+      out["counts"].push_back({{"name", to_valid_utf8(name)}, {"groups", count}});
+  }
+  if (generation.method == "keyword") {
+    out["hints"] = Json::array();
+    for (const std::string& hint : generation.hints) out["hints"].push_back(to_valid_utf8(hint));
+  }
+  if (generation.method == "decoding") {
+    out["steps"] = Json::array();
+    for (const StepEvidence& step : generation.steps)
+      out["steps"].push_back(
+          {{"text", step.text.for_json()}, {"from_passages", step.from_passages}, {"gap", step.gap}});
+  }
+  if (generation.certified) out["certified"] = {{"k_prime", generation.k_prime}, {"limited_by", generation.limited_by}};
+  return out;
+}
+
 }  // namespace
 
 std::string to_json(const Evidence& evidence) {
   Json stages = Json::array();
   for (const StageEvidence& stage : evidence.stages) stages.push_back(stage_json(stage));
-  return Json{{"version", kEvidenceVersion}, {"policy", evidence.policy}, {"stages", std::move(stages)}}.dump();
+  Json out = {{"version", kEvidenceVersion}, {"policy", evidence.policy}, {"stages", std::move(stages)}};
+  if (evidence.generation) out["generation"] = generation_json(*evidence.generation);
+  return out.dump();
 }
 
 }  // namespace casemate

@@ -42,7 +42,8 @@ std::string findings_json(const Document& document) {
   return out + "]";
 }
 
-/// What makes a document the same as the one in the store. Labels and trust are in it so that a run with others replaces.
+/// What makes a document the same as the one in the store. Labels and trust are in it so that a run with others
+/// replaces.
 Digest content_hash_of(const Document& document, const std::set<std::string>& labels, bool trusted) {
   Hasher hasher(Hasher::Kind::kBlake2b);
   const auto field = [&](std::string_view text) {

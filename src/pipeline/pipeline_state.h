@@ -4,8 +4,10 @@
 #include <map>
 #include <memory>
 
+#include "casemate/core/signing.h"
 #include "casemate/defend/passage_cache.h"
 #include "casemate/pipeline/pipeline.h"
+#include "casemate/text/keywords.h"
 
 namespace casemate {
 
@@ -14,14 +16,24 @@ struct Pipeline::State {
   Policy policy;
   std::map<RetrievalMode, std::unique_ptr<Retriever>> retrievers;
   std::unique_ptr<PassageCache> own_cache;  ///< where none was given
-  std::unique_ptr<ScanDefence> scan;  ///< null: the undefended scan
+  std::unique_ptr<ScanDefence> scan;        ///< null: the undefended scan
   std::vector<std::unique_ptr<RetrievalDefence>> defences;
+
+  std::unique_ptr<KeywordExtractor> keywords;  ///< for keyword aggregation
+  std::optional<SigningKey> own_key;           ///< where none was given
 
   /// Makes the policy's defences.
   [[nodiscard]] Status add_defences(const DefenceServices& services);
   /// What retrieval proposes, undefended or by a scan defence; fills name, parameters, notes and verdicts of `stage`.
   [[nodiscard]] Result<Candidates> find(const DefenceQuery& query, const QueryOptions& options, RetrievalMode mode,
                                         int top_k, StageEvidence& stage, std::stop_token stop) const;
+  /// What an aggregating policy needs.
+  [[nodiscard]] Status prepare_generation();
+  [[nodiscard]] Result<Answer> ask_in_one_prompt(SearchResult found, const UntrustedText& question,
+                                                 const std::function<void(const UntrustedText&)>& on_text,
+                                                 std::stop_token stop) const;
+  [[nodiscard]] Result<Answer> ask_groups(SearchResult found, const UntrustedText& question,
+                                          const QueryOptions& options, std::stop_token stop) const;
   /// Adds the stage "undefended": which passages stand where without defences, and what became of them.
   [[nodiscard]] Status explain(const QueryOptions& options, RetrievalMode mode, int top_k, SearchResult& result) const;
 };

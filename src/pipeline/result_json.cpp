@@ -51,7 +51,7 @@ std::string to_json(const Answer& answer) {
               {"policy", answer.policy},
               {"sources", std::move(sources)},
               {"evidence", Json::parse(to_json(answer.evidence))},
-              {"certificate", nullptr},
+              {"certificate", answer.certificate.empty() ? Json() : Json::parse(answer.certificate)},
               {"finish_reason", answer.finish_reason},
               {"usage", {{"prompt_tokens", answer.prompt_tokens}, {"generated_tokens", answer.generated_tokens}}}}
       .dump();

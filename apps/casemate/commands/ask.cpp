@@ -1,5 +1,7 @@
+#include <iomanip>
 #include <iostream>
 
+#include "casemate/core/file_system.h"
 #include "command.h"
 #include "open_pipeline.h"
 
@@ -21,12 +23,75 @@ void print_sources(const Answer& answer, bool explain) {
     }
     for (const std::string& note : stage.notes) std::cout << "  note: " << UntrustedText(note).for_log(300) << '\n';
   }
-  std::cout << "  (* named in the answer; policy " << answer.policy << ", no certificate under it)\n";
+  const bool aggregated = answer.evidence.generation.has_value();
+  std::cout << "  (* " << (aggregated ? "stands behind the answer" : "named in the answer") << "; policy "
+            << answer.policy << ")\n";
 }
 
-int run(Context& context, const PipelineChoice& choice) {
-  const auto open = open_pipeline(context, choice, true);
+/// What the answer is worth, in one sentence.
+void print_certified(const GenerationEvidence& generation, std::size_t passages) {
+  if (!generation.certified) return;
+  if (generation.k_prime == 0) {
+    std::cout << "Not certified: " << generation.limited_by << ".\n";
+    return;
+  }
+  const std::string budget = std::to_string(generation.k_prime);
+  std::cout << "Certified: no " << budget << " of these " << passages << " passages can change this answer";
+  if (!generation.limited_by.empty()) std::cout << " (more is not claimed: " << generation.limited_by << ")";
+  std::cout << ".\n";
+}
+
+/// Which groups said what, for --explain.
+void print_groups(const GenerationEvidence& generation, std::span<const Source> sources) {
+  const auto number_of = [&](ChunkId id) {
+    for (const Source& source : sources) {
+      if (source.hit.id == id) return std::to_string(source.number);
+    }
+    return std::string("?");
+  };
+  std::cout << "\nGroups (" << generation.method << ", * stands behind the answer):\n";
+  for (const GroupEvidence& group : generation.groups) {
+    std::string numbers;
+    for (const ChunkId id : group.passages) numbers += (numbers.empty() ? "" : ", ") + number_of(id);
+    std::cout << (group.stands_behind ? " *" : "  ") << "[" << numbers << "] ";
+    if (group.too_long) {
+      std::cout << "does not fit the context";
+    } else if (group.abstains) {
+      std::cout << "declines";
+    } else if (generation.method == "decoding") {
+      std::cout << std::fixed << std::setprecision(0) << 100 * group.agreement << " % of the tokens are its own";
+    } else {
+      std::cout << group.answer.for_log(100);
+    }
+    if (group.smallest_gap && !group.too_long)
+      std::cout << std::fixed << std::setprecision(3) << "  (gap " << *group.smallest_gap << ")";
+    std::cout << '\n';
+  }
+  std::size_t shown = 0;
+  for (const auto& [name, count] : generation.counts) {
+    if (++shown > 10) break;
+    std::cout << "   " << count << " x " << UntrustedText(name).for_log(80) << '\n';
+  }
+  if (!generation.hints.empty()) {
+    std::cout << "   hints:";
+    for (const std::string& hint : generation.hints) std::cout << ' ' << UntrustedText(hint).for_log(60) << ';';
+    std::cout << '\n';
+  }
+  std::cout << "   " << generation.decoded_tokens << " tokens computed, " << generation.reused_tokens << " shared\n";
+}
+
+/// What ask is told beside what search is.
+struct AskChoice {
+  PipelineChoice pipeline;
+  std::vector<std::string> options;
+  std::string certificate;  ///< file to write
+};
+
+int run(Context& context, const AskChoice& asked) {
+  const PipelineChoice& choice = asked.pipeline;
+  auto open = open_pipeline(context, choice, true);
   if (!open) return context.fail(open.error());
+  for (const std::string& option : asked.options) open->options.options.emplace_back(option);
   const bool stream = !context.json;
   const auto answer = open->pipeline->ask(
       UntrustedText(choice.query.text), open->options,
@@ -35,12 +100,22 @@ int run(Context& context, const PipelineChoice& choice) {
       },
       context.stop);
   if (!answer) return context.fail(answer.error());
+  if (!asked.certificate.empty() && !answer->certificate.empty()) {
+    if (Status written = write_file_atomically(FileSystem::posix(), asked.certificate, answer->certificate); !written)
+      return context.fail(written.error());
+  }
   if (context.json) {
     std::cout << to_json(*answer) << '\n';
     return kDone;
   }
   if (answer->sources.empty()) std::cout << answer->text.for_terminal();
   print_sources(*answer, choice.explain);
+  if (answer->evidence.generation) {
+    print_certified(*answer->evidence.generation, answer->sources.size());
+    if (!asked.certificate.empty() && !answer->certificate.empty())
+      std::cout << "Wrote " << asked.certificate << "; casemate verify checks it.\n";
+    if (choice.explain) print_groups(*answer->evidence.generation, answer->sources);
+  }
   if (choice.explain) {
     std::vector<Hit> hits;
     for (const Source& source : answer->sources) hits.push_back(source.hit);
@@ -52,8 +127,12 @@ int run(Context& context, const PipelineChoice& choice) {
 }  // namespace
 
 std::function<int()> set_up_ask(CLI::App& app, Context& context) {
-  auto choice = std::make_shared<PipelineChoice>();
-  add_pipeline_options(app, *choice, "question");
+  auto choice = std::make_shared<AskChoice>();
+  add_pipeline_options(app, choice->pipeline, "question");
+  add_generation_options(app, choice->pipeline.generation);
+  app.add_option("--option", choice->options,
+                 "one option of a multiple choice, A first; the answer is a letter (may be given again)");
+  app.add_option("--certificate", choice->certificate, "file to write the certificate to");
   return [choice, &context] { return run(context, *choice); };
 }
 

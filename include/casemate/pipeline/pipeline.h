@@ -20,7 +20,9 @@ namespace casemate {
 
 class LanguageModel;
 class PassageCache;
+class PassageStates;
 class Reranker;
+class SigningKey;
 
 /// A passage in its final place.
 struct Hit {
@@ -61,6 +63,7 @@ struct Answer {
   std::string finish_reason;  ///< "stop" or "length"
   std::size_t prompt_tokens = 0;
   std::size_t generated_tokens = 0;
+  std::string certificate;  ///< the file's text (docs/certificates.md); empty where there is none
 };
 
 struct QueryOptions {
@@ -70,7 +73,8 @@ struct QueryOptions {
   std::optional<RetrievalMode> mode;  ///< default: the policy's
   /// Also tell where each passage stands without defences. Costs an undefended scan where a defence replaces it.
   bool explain = false;
-  std::uint64_t seed = 0;  ///< of whatever a defence draws
+  std::uint64_t seed = 0;                ///< of whatever a defence draws
+  std::vector<UntrustedText> options{};  ///< of a multiple choice, A first: the answer is a letter; none: a free answer
 };
 
 /// What a pipeline works with. Not owned: all of it must outlive the pipeline.
@@ -79,6 +83,8 @@ struct PipelineParts {
   const Encoder* encoder = nullptr;    ///< null: words alone can be searched
   LanguageModel* model = nullptr;      ///< null: search only, and no defence that asks a model
   const Reranker* reranker = nullptr;  ///< for `rerank` by cross-encoder
+  PassageStates* states = nullptr;     ///< of passages that isolated prompts have read; null: each is read anew
+  const SigningKey* key = nullptr;     ///< signs certificates; null: a key that nobody knows is made for the pipeline
   PassageCache* cache = nullptr;       ///< null: what defences compute is kept in memory, for this pipeline
   const ThreadPool* pool = nullptr;    ///< required
 };
@@ -97,9 +103,10 @@ class Pipeline {
                                             std::stop_token stop = {}) const;
 
   /// An answer from the passages that `search` gives, greedy. Passages that do not fit the model's context are left out
-  /// from the end, which the evidence tells. No passage at all: an answer that says so, without asking the model.
-  /// `on_text` (may be empty) gets the answer as it grows. Error: as `search`; InvalidArgument without a model; Limit
-  /// where not even one passage fits; what the model says; Cancelled.
+  /// from the end, which the evidence tells; a policy that aggregates asks each group of passages by itself instead. No
+  /// passage at all: an answer that says so, without asking the model. `on_text` (may be empty) gets the answer as it
+  /// grows, or at its end where it is aggregated. Error: as `search`; InvalidArgument without a model; Limit where not
+  /// even one passage fits; what the model says; Cancelled.
   [[nodiscard]] Result<Answer> ask(const UntrustedText& question, const QueryOptions& options,
                                    const std::function<void(const UntrustedText&)>& on_text,
                                    std::stop_token stop) const;

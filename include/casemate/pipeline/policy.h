@@ -1,6 +1,7 @@
 // casemate/pipeline/policy.h
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -8,9 +9,18 @@
 
 #include "casemate/core/status.h"
 #include "casemate/defend/defences.h"
+#include "casemate/generate/robust_rag.h"
 #include "casemate/retrieve/retriever.h"
 
 namespace casemate {
+
+/// How an answer is made from the passages.
+struct GenerationChoice {
+  std::optional<Aggregation> aggregation;  ///< nothing: one prompt with all passages
+  int group_size = 1;                      ///< omega: passages a group of an aggregation; >= 1
+  bool long_text = false;                  ///< answers are sentences, not a few words (aggregations only)
+  bool certify = false;                    ///< say how many malicious passages cannot change the answer
+};
 
 /// A named, dated set of choices, so that a user needs no knob and an upgrade changes no behaviour unasked.
 struct Policy {
@@ -20,6 +30,7 @@ struct Policy {
   int top_k = 5;                          ///< passages that reach the answer; in [1, 1000]
   int max_new_tokens = 256;               ///< length of an answer in model tokens; in [1, 32768]
   std::vector<DefenceChoice> defences{};  ///< in the order in which they run; one that scans can only stand first
+  GenerationChoice generation{};
 };
 
 /// All policies of this version, newest date of each name last.
