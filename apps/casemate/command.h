@@ -42,5 +42,6 @@ std::function<int()> set_up_restore(CLI::App& app, Context& context);
 std::function<int()> set_up_seal(CLI::App& app, Context& context);
 std::function<int()> set_up_search(CLI::App& app, Context& context);
 std::function<int()> set_up_theory(CLI::App& app, Context& context);
+std::function<int()> set_up_verify(CLI::App& app, Context& context);
 
 }  // namespace casemate::cli

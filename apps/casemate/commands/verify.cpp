@@ -1,0 +1,88 @@
+#include "casemate/certify/verify.h"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "casemate/core/file_system.h"
+#include "command.h"
+
+namespace casemate::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct VerifyChoice {
+  std::string file;
+  std::string key;
+};
+
+Json verification_json(const Verification& found) {
+  Json checks = Json::array();
+  for (const CertificateCheck& check : found.checks) {
+    checks.push_back({{"check", check.what}, {"holds", check.holds}, {"detail", check.detail}});
+  }
+  return {{"holds", found.holds()},
+          {"method", method_name(found.certificate)},
+          {"k_prime", found.certificate.k_prime},
+          {"passages", found.certificate.passages.size()},
+          {"claim", claim_of(found.certificate)},
+          {"answer", found.certificate.answer.for_json()},
+          {"public_key", to_hex(found.public_key)},
+          {"checks", std::move(checks)},
+          {"assumptions", assumptions_of(found.certificate)},
+          {"not_covered", not_covered_by(found.certificate)},
+          {"not_checked", found.not_checked}};
+}
+
+void print_verification(const Verification& found) {
+  const Certificate& certificate = found.certificate;
+  std::cout << "certificate by " << method_name(certificate) << "\n";
+  if (certificate.question.text) std::cout << "question  " << certificate.question.text->for_log() << '\n';
+  std::cout << "answer    " << certificate.answer.for_log() << "\nclaim     " << claim_of(certificate) << '\n';
+  for (const CertificateCheck& check : found.checks) {
+    std::cout << (check.holds ? "  ok      " : "  FAILED  ") << check.what;
+    if (!check.detail.empty()) std::cout << " (" << check.detail << ")";
+    std::cout << '\n';
+  }
+  for (const std::string& sentence : assumptions_of(certificate)) std::cout << "ASSUMES: " << sentence << '\n';
+  for (const std::string& sentence : not_covered_by(certificate)) std::cout << "NOT COVERED: " << sentence << '\n';
+  for (const std::string& sentence : found.not_checked) std::cout << "NOT CHECKED: " << sentence << '\n';
+  std::cout << (found.holds() ? "it holds\n" : "it does not hold\n");
+}
+
+int run(Context& context, const VerifyChoice& choice) {
+  VerifyOptions options;
+  if (!choice.key.empty()) {
+    const auto key = load_public_key(choice.key);
+    if (!key) return context.fail(key.error());
+    options.key = *key;
+  }
+  const auto file = read_file(choice.file, kMaxCertificateBytes);
+  if (!file) {
+    context.fail(file.error());
+    return kWrongUse;  // also where the disk is to blame: without the bytes there is nothing to say
+  }
+  const auto found = verify_certificate(*file, options);
+  if (!found) {
+    context.fail(found.error().in(UntrustedText(choice.file).for_log()));
+    return kWrongUse;
+  }
+  if (context.json) {
+    std::cout << verification_json(*found).dump() << '\n';
+  } else {
+    print_verification(*found);
+  }
+  return found->holds() ? kDone : kAnswerIsNo;
+}
+
+}  // namespace
+
+std::function<int()> set_up_verify(CLI::App& app, Context& context) {
+  auto choice = std::make_shared<VerifyChoice>();
+  app.add_option("certificate", choice->file, "the certificate, a JSON file")->required();
+  app.add_option("--key", choice->key,
+                 "whose certificate it must be (a KEYFILE.pub); without it the signer is not checked");
+  return [&context, choice] { return run(context, *choice); };
+}
+
+}  // namespace casemate::cli
