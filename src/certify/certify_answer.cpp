@@ -5,21 +5,13 @@
 #include "casemate/certify/decoding.h"
 #include "casemate/certify/keyword.h"
 #include "casemate/certify/voting.h"
+#include "certify/prompted_answers.h"
 
 namespace casemate {
 namespace {
 
 constexpr const char* kNoProbabilities =
     "the model gives no probabilities, so how near its answers were to others is not known";
-
-/// A gap as a margin; nothing where it is not known. A group that was not asked answers the same again.
-Result<std::optional<Billionths>> margin_of(const GroupAnswer& group) {
-  if (group.too_long) return std::optional<Billionths>(kOne);
-  if (!group.smallest_gap) return std::optional<Billionths>();
-  auto margin = to_billionths(*group.smallest_gap);
-  if (!margin) return margin.error();
-  return std::optional<Billionths>(*margin);
-}
 
 class Certifier {
  public:
@@ -40,7 +32,7 @@ class Certifier {
     VotingEvidence evidence;
     for (std::size_t i = 0; i < question_.options.size(); ++i) evidence.letters.push_back(option_letter(i));
     for (const GroupAnswer& group : answer_.groups) {
-      const auto margin = margin_of(group);
+      const auto margin = group_margin(group);
       if (!margin) return margin.error();
       if (!*margin) return refused(kNoProbabilities);
       evidence.groups.push_back({valid(group.text), group.option, **margin});
@@ -61,7 +53,7 @@ class Certifier {
     evidence.beta = std::to_string(options_.threshold.beta);
     evidence.long_answers = options_.min_phrase_words > 1;
     for (const GroupAnswer& group : answer_.groups) {
-      const auto margin = margin_of(group);
+      const auto margin = group_margin(group);
       if (!margin) return margin.error();
       if (!*margin) return refused(kNoProbabilities);
       KeywordGroup entry{valid(group.text), std::nullopt, **margin};
@@ -77,9 +69,9 @@ class Certifier {
     const auto margin = to_billionths(*answer_.second_prompt_gap);
     if (!margin) return margin.error();
     const HintSet emitted{evidence.kept, valid(answer_.text), *margin};
-    const AnswerFromHints ask = [this](std::span<const std::string> hints) { return answer_from(hints); };
-    auto outcome =
-        certify_keyword(evidence.groups, emitted, {*rule, certify_.epsilon, certify_.max_model_calls}, setting_, ask);
+    PromptedAnswers prompted(model_, question_, options_.max_new_tokens, stop_);
+    auto outcome = certify_keyword(evidence.groups, emitted, {*rule, certify_.epsilon, certify_.max_model_calls},
+                                   setting_, prompted.callback());
     if (!outcome) return outcome.error();
     evidence.hint_sets = std::move(outcome->hint_sets);
     auto out = made(outcome->live, std::move(evidence));
@@ -136,16 +128,6 @@ class Certifier {
     const auto decimal = Decimal::from(value);
     if (!decimal) return decimal.error().in("eta");
     return decimal->billionths();
-  }
-
-  Result<HintedAnswer> answer_from(std::span<const std::string> hints) {
-    std::vector<std::string> ordered(hints.begin(), hints.end());
-    order_hints(ordered);
-    auto made = answer_prompt(model_, answer_from_hints_prompt(question_, ordered), options_.max_new_tokens, stop_);
-    if (!made) return made.error();
-    const auto margin = to_billionths(made->smallest_gap.value_or(0));
-    if (!margin) return margin.error();
-    return HintedAnswer{valid(made->text), *margin};
   }
 
   Result<DecodingStep> step_of(const AnswerStep& step, const std::vector<bool>& counts) const {

@@ -10,7 +10,10 @@ using Json = nlohmann::json;  // keys in order of their bytes, which is the cano
 
 Json to_json(const SparseProbabilities& probabilities) {
   Json listed = Json::array();
-  for (const TokenProbability& entry : probabilities.listed) listed.push_back({entry.token, entry.probability});
+  for (const TokenProbability& entry : probabilities.listed) {
+    listed.push_back(entry.token);
+    listed.push_back(entry.probability);
+  }
   return {{"largest_unlisted", probabilities.largest_unlisted}, {"listed", std::move(listed)}};
 }
 

@@ -117,11 +117,15 @@ Result<SignedCertificate> read_file_bytes(std::string_view file) {
   if (Status format = check_format(fields.at("body")); !format) return format.error();
   SignedCertificate out;
   out.certificate = read_body(fields.at("body"));
-  out.signed_bytes = std::string(kCertificateDomain) + fields.at("body").dump();
   const std::string key = bytes_of(fields.at("public_key"), "public_key", out.public_key.size());
   std::copy(key.begin(), key.end(), out.public_key.begin());
   const std::string signature = bytes_of(fields.at("signature"), "signature", out.signature.size());
   std::copy(signature.begin(), signature.end(), out.signature.begin());
+  // In canonical form the body stands between its key and the two others, whose length is known by now.
+  constexpr std::string_view kBefore = "{\"body\":";
+  constexpr std::string_view kAfter = ",\"public_key\":\"\",\"signature\":\"\"}";
+  const std::size_t around = kBefore.size() + kAfter.size() + 2 * (out.public_key.size() + out.signature.size());
+  out.signed_bytes = std::string(kCertificateDomain).append(file.substr(kBefore.size(), file.size() - around));
   return out;
 }
 

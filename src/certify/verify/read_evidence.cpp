@@ -38,16 +38,22 @@ SparseProbabilities read_probabilities(const Json& json, const std::string& wher
   const Fields fields(json, where, {"largest_unlisted", "listed"});
   SparseProbabilities out;
   out.largest_unlisted = fields.integer("largest_unlisted", 0, kOne);
-  const std::string listed = fields.path("listed");
-  for (const Json& pair : fields.array("listed", 0, kMaxItems)) {
-    const std::string here = place(listed, out.listed.size());
-    array_of(pair, here, 2, 2);
-    const TokenProbability next{static_cast<std::int32_t>(integer_of(pair[0], here, 0, kMaxToken)),
-                                integer_of(pair[1], here, 0, kOne)};
-    if (!out.listed.empty() && out.listed.back().token >= next.token) {
-      throw Malformed{here + ": tokens must be different and ascending"};
+  const Json& listed = fields.array("listed", 0, kMaxItems);
+  if (listed.size() % 2 != 0) throw Malformed{fields.path("listed") + ": expected tokens and probabilities in turn"};
+  out.listed.reserve(listed.size() / 2);
+  std::int64_t last = -1;
+  for (std::size_t i = 0; i < listed.size(); i += 2) {
+    // There are many of these, so that a place is only made up where one is wrong.
+    const auto* token = listed[i].get_ptr<const Json::number_unsigned_t*>();
+    const auto* value = listed[i + 1].get_ptr<const Json::number_unsigned_t*>();
+    const bool sound = token != nullptr && value != nullptr && *token <= static_cast<std::uint64_t>(kMaxToken) &&
+                       static_cast<std::int64_t>(*token) > last && *value <= static_cast<std::uint64_t>(kOne);
+    if (!sound) {
+      throw Malformed{place(fields.path("listed"), i) +
+                      ": expected a token, ascending, and its probability in billionths"};
     }
-    out.listed.push_back(next);
+    last = static_cast<std::int64_t>(*token);
+    out.listed.push_back({static_cast<std::int32_t>(*token), static_cast<Billionths>(*value)});
   }
   return out;
 }

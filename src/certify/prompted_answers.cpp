@@ -1,0 +1,26 @@
+#include "certify/prompted_answers.h"
+
+#include "casemate/certify/decoding.h"
+
+namespace casemate {
+
+Result<std::optional<Billionths>> group_margin(const GroupAnswer& group) {
+  if (group.too_long) return std::optional<Billionths>(kOne);
+  if (!group.smallest_gap) return std::optional<Billionths>();
+  const auto margin = to_billionths(*group.smallest_gap);
+  if (!margin) return margin.error();
+  return std::optional<Billionths>(*margin);
+}
+
+Result<HintedAnswer> PromptedAnswers::answer(std::span<const std::string> hints) {
+  std::vector<std::string> ordered(hints.begin(), hints.end());
+  order_hints(ordered);
+  if (const auto known = known_.find(ordered); known != known_.end()) return known->second;
+  auto made = answer_prompt(model_, answer_from_hints_prompt(question_, ordered), max_new_tokens_, stop_);
+  if (!made) return made.error();
+  const auto margin = to_billionths(made->smallest_gap.value_or(0));
+  if (!margin) return margin.error();
+  return known_.emplace(std::move(ordered), HintedAnswer{UntrustedText(made->text.for_json()), *margin}).first->second;
+}
+
+}  // namespace casemate

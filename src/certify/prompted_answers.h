@@ -1,0 +1,38 @@
+// What certificates ask a live model, and how near its answers were to others.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "casemate/certify/keyword.h"
+#include "casemate/generate/robust_rag.h"
+
+namespace casemate {
+
+/// The gap of a group's answer; nothing where the model gives no probabilities. A group that was not asked answers the
+/// same again. Error: Model where it is no probability.
+[[nodiscard]] Result<std::optional<Billionths>> group_margin(const GroupAnswer& group);
+
+/// Second prompts of keyword aggregation: each set of hints is asked once. Arguments must outlive it.
+class PromptedAnswers {
+ public:
+  PromptedAnswers(LanguageModel& model, const Question& question, int max_new_tokens, std::stop_token stop)
+      : model_(model), question_(question), max_new_tokens_(max_new_tokens), stop_(std::move(stop)) {}
+  [[nodiscard]] AnswerFromHints callback() {
+    return [this](std::span<const std::string> hints) { return answer(hints); };
+  }
+
+ private:
+  Result<HintedAnswer> answer(std::span<const std::string> hints);
+
+  LanguageModel& model_;
+  const Question& question_;
+  int max_new_tokens_;
+  std::stop_token stop_;
+  std::map<std::vector<std::string>, HintedAnswer> known_;
+};
+
+}  // namespace casemate
