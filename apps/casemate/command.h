@@ -21,6 +21,7 @@ struct Command {
 [[nodiscard]] std::span<const Command> commands();
 
 std::function<int()> set_up_ask(CLI::App& app, Context& context);
+std::function<int()> set_up_attack(CLI::App& app, Context& context);
 std::function<int()> set_up_backup(CLI::App& app, Context& context);
 std::function<int()> set_up_check(CLI::App& app, Context& context);
 std::function<int()> set_up_compact(CLI::App& app, Context& context);

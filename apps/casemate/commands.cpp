@@ -28,6 +28,7 @@ std::span<const Command> commands() {
       Command{"verify", "check an answer's certificate, without any model", set_up_verify},
       Command{"recall", "recall and MRR of retrieval on a SQuAD file", set_up_recall},
       Command{"metrics", "metrics over files: rankings, texts, and two logs compared", set_up_metrics},
+      Command{"attack", "craft poison for queries, plant it in a store, take it out again", set_up_attack},
       Command{"eval", "run an experiment: attacks by defences, with logs and a summary", set_up_eval},
   };
   return kCommands;

@@ -2,81 +2,35 @@
 
 #include <array>
 
-#include "casemate/attack/corpus_poisons.h"
-#include "casemate/attack/query_as_poison.h"
-#include "casemate/attack/query_noise.h"
+#include "attack/makers.h"
 #include "casemate/core/nearest_name.h"
 
 namespace casemate {
 namespace {
 
-using MadeAttack = Result<std::unique_ptr<Attack>>;
-
-template <class T>
-MadeAttack upcast(Result<std::unique_ptr<T>> made) {
-  if (!made) return made.error();
-  return std::unique_ptr<Attack>(*std::move(made));
-}
-
-MadeAttack make_contradictory(const YamlValue& map) {
-  ContradictoryOptions out;
-  YamlOptions options(map);
-  options.read("rate", out.rate, 0.0, 1.0);
-  if (Status read = options.finish(); !read) return read.error();
-  return upcast(Contradictory::create(out));
-}
-
-MadeAttack make_irrelevant(const YamlValue& map) {
-  IrrelevantOptions out;
-  YamlOptions options(map);
-  options.read("rate", out.rate, 0.0, 1.0);
-  if (Status read = options.finish(); !read) return read.error();
-  return upcast(Irrelevant::create(out));
-}
-
-MadeAttack make_near_duplicate(const YamlValue& map) {
-  NearDuplicateOptions out;
-  YamlOptions options(map);
-  options.read("rate", out.rate, 0.0, 1.0).read("edits", out.edits, 0, 100);
-  if (Status read = options.finish(); !read) return read.error();
-  return upcast(NearDuplicate::create(out));
-}
-
-MadeAttack make_query_as_poison(const YamlValue& map) {
-  QueryAsPoisonOptions out;
-  std::string place = "start";
-  YamlOptions options(map);
-  options.read("place", place)
-      .read("repeat", out.repeat, 1, 100)
-      .read("documents_per_query", out.documents_per_query, 1, 100);
-  if (Status read = options.finish(); !read) return read.error();
-  if (place == "start") {
-    out.place = PoisonPlace::kStart;
-  } else if (place == "middle") {
-    out.place = PoisonPlace::kMiddle;
-  } else if (place == "end") {
-    out.place = PoisonPlace::kEnd;
-  } else {
-    return map.error(ErrorCode::kInvalidOption, "place must be one of start, middle, end");
-  }
-  return upcast(QueryAsPoison::create(out));
-}
-
-MadeAttack make_query_noise(const YamlValue& map) {
-  QueryNoiseOptions out;
-  YamlOptions options(map);
-  options.read("sigma", out.sigma, 0.0, 10.0);
-  if (Status read = options.finish(); !read) return read.error();
-  return upcast(QueryNoise::create(out));
-}
-
 constexpr std::array kAttacks = {
     AttackEntry{"contradictory", "copies of passages with a right answer swapped for a wrong one",
                 AttackAccess::kCorpusOnly, "AML.T0070 AML.T0071", "LLM04 LLM08", "LLM05 LLM09", make_contradictory},
+    AttackEntry{"hotflip", "tokens chosen by the retriever's gradient, in one place of irrelevant documents",
+                AttackAccess::kWhiteBox, "AML.T0070 AML.T0066 AML.T0043.000", "LLM04 LLM08", "LLM05 LLM09",
+                make_hotflip},
+    AttackEntry{"hotflip-ragmask", "hotflip by an attacker who knows RAGMask", AttackAccess::kWhiteBox,
+                "AML.T0070 AML.T0066 AML.T0043.000", "LLM04 LLM08", "LLM05 LLM09", make_hotflip_ragmask},
+    AttackEntry{"hotflip-ragpart", "hotflip by an attacker who knows RAGPart", AttackAccess::kWhiteBox,
+                "AML.T0070 AML.T0066 AML.T0043.000", "LLM04 LLM08", "LLM05 LLM09", make_hotflip_ragpart},
+    AttackEntry{"hotflip-spread", "tokens chosen by the retriever's gradient, spread over irrelevant documents",
+                AttackAccess::kWhiteBox, "AML.T0070 AML.T0066 AML.T0043.000", "LLM04 LLM08", "LLM05 LLM09",
+                make_hotflip_spread},
     AttackEntry{"irrelevant", "copies of passages with their words shuffled", AttackAccess::kCorpusOnly, "AML.T0070",
                 "LLM04 LLM08", "LLM05 LLM09", make_irrelevant},
+    AttackEntry{"leak", "instructions to reveal what was retrieved, in queries or passages, with canaries",
+                AttackAccess::kBlackBox, "AML.T0057 AML.T0051.001", "LLM01 LLM02", "LLM01 LLM02", make_leak},
     AttackEntry{"near-duplicate", "copies of passages, verbatim or with words left out", AttackAccess::kCorpusOnly,
                 "AML.T0070 AML.T0071", "LLM04 LLM08", "LLM05 LLM09", make_near_duplicate},
+    AttackEntry{"pia", "an injected instruction to answer with a wrong answer", AttackAccess::kBlackBox,
+                "AML.T0051.001 AML.T0070", "LLM01 LLM04", "LLM01 LLM05", make_pia},
+    AttackEntry{"poison", "text that supports a wrong answer, by the language model where the data has none",
+                AttackAccess::kBlackBox, "AML.T0070 AML.T0071", "LLM04 LLM08", "LLM05 LLM09", make_poison, true},
     AttackEntry{"query-as-poison", "the query itself inside irrelevant documents", AttackAccess::kBlackBox,
                 "AML.T0070 AML.T0066", "LLM04 LLM08", "LLM05 LLM09", make_query_as_poison},
     AttackEntry{"query-noise", "Gaussian noise on the embeddings of queries", AttackAccess::kWhiteBox, "", "LLM08",

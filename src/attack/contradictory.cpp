@@ -4,28 +4,15 @@
 
 #include "attack/corpus_sample.h"
 #include "attack/words.h"
+#include "attack/wrong_answers.h"
 #include "casemate/attack/corpus_poisons.h"
-#include "casemate/text/answer_match.h"
 
 namespace casemate {
 namespace {
 
-constexpr int kTries = 64;
-
-enum class AnswerKind : std::uint8_t { kYear, kNumber, kName, kOther };
-
 bool is_word_byte(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-AnswerKind kind_of(std::string_view answer) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (answer.size() == 4 && std::all_of(answer.begin(), answer.end(), is_digit) &&
-      (answer[0] == '1' || answer[0] == '2'))
-    return AnswerKind::kYear;
-  if (std::any_of(answer.begin(), answer.end(), is_digit)) return AnswerKind::kNumber;
-  return !answer.empty() && answer[0] >= 'A' && answer[0] <= 'Z' ? AnswerKind::kName : AnswerKind::kOther;
 }
 
 /// Where `part` stands in `text` as whole words.
@@ -41,52 +28,6 @@ std::vector<std::size_t> occurrences(std::string_view text, std::string_view par
   }
   return found;
 }
-
-/// Answers to draw wrong ones from, by kind and number of words.
-class AnswerPool {
- public:
-  explicit AnswerPool(std::span<const AttackTarget> targets) : targets_(targets) {
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-      if (targets[i].answers.empty() || targets[i].answers[0].empty()) continue;
-      const std::string& answer = targets[i].answers[0].bytes();
-      const AnswerKind kind = kind_of(answer);
-      pools_[{kind, blank_separated_words(answer).size()}].push_back(i);
-      pools_[{kind, 0}].push_back(i);
-      all_.push_back(i);
-    }
-  }
-
-  /// An answer that is wrong for `target` and stands nowhere in `text`.
-  std::optional<std::string> wrong_for(const AttackTarget& target, const std::string& right, std::string_view text,
-                                       RandomStream& random) const {
-    const AnswerKind kind = kind_of(right);
-    const auto same = pools_.find({kind, blank_separated_words(right).size()});
-    const auto like = pools_.find({kind, 0});
-    for (const std::vector<std::size_t>* pool :
-         {same == pools_.end() ? nullptr : &same->second, like == pools_.end() ? nullptr : &like->second, &all_}) {
-      if (pool == nullptr || pool->empty()) continue;
-      for (int i = 0; i < kTries; ++i) {
-        const AttackTarget& other = targets_[(*pool)[random.below(pool->size())]];
-        const std::string& answer = other.answers[0].bytes();
-        if (other.gold_document == target.gold_document || contains_answer(text, answer) || is_right(target, answer))
-          continue;
-        return answer;
-      }
-    }
-    return std::nullopt;
-  }
-
- private:
-  static bool is_right(const AttackTarget& target, const std::string& answer) {
-    return std::any_of(target.answers.begin(), target.answers.end(), [&answer](const UntrustedText& right) {
-      return exact_match(answer, right.bytes()) == 1 || contains_answer(answer, right.bytes());
-    });
-  }
-
-  std::span<const AttackTarget> targets_;
-  std::map<std::pair<AnswerKind, std::size_t>, std::vector<std::size_t>> pools_;  ///< words 0: any number
-  std::vector<std::size_t> all_;
-};
 
 void replace_all(CraftedDocument& document, std::string_view text, std::string_view right, std::string_view wrong) {
   std::string out;
@@ -104,7 +45,7 @@ void replace_all(CraftedDocument& document, std::string_view text, std::string_v
 
 /// Swaps an answer of one of `own` targets. False where none stands in the text, or no wrong one is found.
 bool contradict(CraftedDocument& document, const std::string& text, const std::vector<const AttackTarget*>& own,
-                const AnswerPool& pool, RandomStream& random) {
+                const WrongAnswers& pool, RandomStream& random) {
   for (const std::size_t index : draw_indices(random, own.size(), own.size())) {
     const AttackTarget& target = *own[index];
     for (const UntrustedText& answer : target.answers) {
@@ -135,7 +76,7 @@ Result<CraftedAttack> Contradictory::craft(const AttackInput& input, std::stop_t
   CraftedAttack out;
   std::map<std::string_view, std::vector<const AttackTarget*>> by_passage;
   for (const AttackTarget& target : input.targets) by_passage[target.gold_document].push_back(&target);
-  const AnswerPool pool(input.targets);
+  const WrongAnswers pool(input.targets);
   for (const std::size_t index : sample_corpus(input, options_.rate)) {
     if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
     const CorpusPassage& passage = input.corpus[index];

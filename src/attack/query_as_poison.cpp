@@ -62,23 +62,16 @@ Result<CraftedAttack> QueryAsPoison::craft(const AttackInput& input, std::stop_t
     if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
     std::string planted = target.query.bytes();
     for (int i = 1; i < options_.repeat; ++i) planted += " " + target.query.bytes();
-    RandomStream random(input.seed, "attack/query-as-poison/" + target.query_id);
-    // One more than needed, in case the answering document is among them.
-    std::size_t made = 0;
-    for (const std::size_t index : draw_indices(random, input.corpus.size(), wanted + 1)) {
+    const auto drawn = draw_irrelevant(input, name(), target.query_id, std::span(&target.gold_document, 1), wanted);
+    if (!drawn) return drawn.error();
+    for (const std::size_t index : *drawn) {
       const CorpusPassage& passage = input.corpus[index];
-      if (passage.id == target.gold_document || made == wanted) continue;
       CraftedDocument document = insert(passage.text.bytes(), planted, options_.place);
       document.id = attack_document_id(name(), out.documents.size());
       document.title = passage.title;
       document.source_document = passage.id;
       document.target_queries = {target.query_id};
       out.documents.push_back(std::move(document));
-      ++made;
-    }
-    if (made < wanted) {
-      return Error{ErrorCode::kInvalidArgument, "query-as-poison: the corpus has fewer than " + std::to_string(wanted) +
-                                                    " documents beside the one that answers the query"};
     }
   }
   return out;

@@ -44,6 +44,22 @@ std::vector<std::size_t> draw_indices(RandomStream& random, std::size_t bound, s
   return all;
 }
 
+Result<std::vector<std::size_t>> draw_irrelevant(const AttackInput& input, std::string_view attack,
+                                                 std::string_view name, std::span<const std::string> golds,
+                                                 std::size_t count) {
+  RandomStream random(input.seed, "attack/query-as-poison/" + std::string(name));
+  std::vector<std::size_t> out;
+  // As many more as there are answering documents, in case they are among them.
+  for (const std::size_t index : draw_indices(random, input.corpus.size(), count + golds.size())) {
+    const std::string& id = input.corpus[index].id;
+    if (out.size() < count && std::find(golds.begin(), golds.end(), id) == golds.end()) out.push_back(index);
+  }
+  if (out.size() == count) return out;
+  return Error{ErrorCode::kInvalidArgument, std::string(attack) + ": the corpus has fewer than " +
+                                                std::to_string(count) +
+                                                " documents beside the one that answers the query"};
+}
+
 std::string attack_document_id(std::string_view attack, std::size_t number) {
   return kAttackIdPrefix + std::string(attack) + "/" + std::to_string(number);
 }

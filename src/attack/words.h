@@ -27,6 +27,13 @@ struct BlankSeparatedWord {
 /// `count` different indices below `bound` in a random order; all of them where `count` is larger.
 [[nodiscard]] std::vector<std::size_t> draw_indices(RandomStream& random, std::size_t bound, std::size_t count);
 
+/// `count` passages that answer none of `golds`, different ones, for the query or group of queries `name`: the same
+/// under one seed for every attack that alters irrelevant documents. Error: InvalidArgument, beginning with `attack`,
+/// where there are fewer.
+[[nodiscard]] Result<std::vector<std::size_t>> draw_irrelevant(const AttackInput& input, std::string_view attack,
+                                                               std::string_view name,
+                                                               std::span<const std::string> golds, std::size_t count);
+
 /// "casemate-attack/<attack>/<number>".
 [[nodiscard]] std::string attack_document_id(std::string_view attack, std::size_t number);
 

@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "casemate/attack/craft_cache.h"
 #include "casemate/core/file_system.h"
 #include "casemate/core/utf8.h"
 #include "casemate/defend/passage_cache.h"
 #include "casemate/encoder/encoder.h"
 #include "casemate/eval/data_set.h"
 #include "eval/condition_runner.h"
+#include "eval/planted_figures.h"
 #include "eval/query_encoder.h"
 #include "eval/summarise.h"
 #include "eval/work_store.h"
@@ -166,7 +168,26 @@ class ExperimentRun {
     return embeddings_.add(*parts_.encoder, texts, progress_, stop_);
   }
 
+  [[nodiscard]] std::string attack_path(std::size_t index) const {
+    const Condition named{experiment_.attacks[index], "", index, 0};
+    return path("attacks/" + named.file_name() + ".jsonl");
+  }
+
+  [[nodiscard]] bool is_done(std::size_t attack) const {
+    for (std::size_t c = 0; c < conditions_.size(); ++c) {
+      if (conditions_[c].attack_index == attack && done_[c] != asked_.size()) return false;
+    }
+    return true;
+  }
+
   Status run_attack(std::size_t index) {
+    if (is_done(index)) {  // what was planted need not be crafted again, which may take long
+      const auto planted = read_planted(attack_path(index));
+      if (planted) {
+        planted_.push_back(*planted);
+        return {};
+      }
+    }
     std::unique_ptr<Attack> attack;
     CraftedAttack crafted;
     if (experiment_.attacks[index] != "none") {
@@ -175,14 +196,19 @@ class ExperimentRun {
       auto made = create_attack(*choice);
       if (!made) return made.error();
       attack = *std::move(made);
-      const AttackInput input{data_.passages, attack->aims_at_each_query() ? asked_ : data_.questions,
-                              experiment_.seed};
+      if (!craft_cache_) {
+        auto cache = open_craft_cache(path("work/crafted.jsonl"));
+        if (!cache) return cache.error();
+        craft_cache_ = *std::move(cache);
+      }
+      AttackInput input{data_.passages, attack->aims_at_each_query() ? asked_ : data_.questions, experiment_.seed};
+      input.tools = {parts_.encoder, parts_.model, craft_cache_.get(), parts_.pool, &progress_};
       auto documents = attack->craft(input, stop_);
       if (!documents) return documents.error();
       crafted = *std::move(documents);
       if (Status written = write_attack(index, *attack, crafted); !written) return written;
     }
-    planted_counts_.push_back({crafted.documents.size(), crafted.fell_back});
+    planted_.push_back(planted_of(crafted));
     bool planted = false;
     for (std::size_t c = 0; c < conditions_.size(); ++c) {
       if (conditions_[c].attack_index != index || done_[c] == asked_.size()) continue;
@@ -200,8 +226,7 @@ class ExperimentRun {
     std::string text;
     for (const CraftedDocument& document : crafted.documents) text += attack_record_json(attack, document) + "\n";
     if (text.empty()) return {};
-    const Condition named{experiment_.attacks[index], "", index, 0};
-    return write_file(path("attacks/" + named.file_name() + ".jsonl"), text);
+    return write_file(attack_path(index), text);
   }
 
   Status ask(std::size_t index, const Attack* attack, const CraftedAttack& crafted) {
@@ -273,8 +298,10 @@ class ExperimentRun {
       logs.push_back(*std::move(log));
       ConditionSummary entry;
       entry.condition = condition;
-      entry.planted = planted_counts_[condition.attack_index].first;
-      entry.fell_back = planted_counts_[condition.attack_index].second;
+      const PlantedFigures& planted = planted_[condition.attack_index];
+      entry.planted = planted.documents;
+      entry.fell_back = planted.fell_back;
+      entry.similarity = planted.similarity;
       summary.conditions.push_back(std::move(entry));
     }
     if (Status done = summarise(summary, logs, *parts_.pool); !done) return done;
@@ -292,8 +319,9 @@ class ExperimentRun {
   DataSet data_;
   std::vector<AttackTarget> asked_;
   std::vector<std::string> asked_ids_;
-  std::vector<std::size_t> done_;                                    ///< queries logged, by condition
-  std::vector<std::pair<std::size_t, std::size_t>> planted_counts_;  ///< planted and fallen back, by attack
+  std::vector<std::size_t> done_;        ///< queries logged, by condition
+  std::vector<PlantedFigures> planted_;  ///< by attack
+  std::unique_ptr<CraftCache> craft_cache_;
   std::optional<WorkStore> store_;
   std::unique_ptr<PassageCache> cache_;
   std::vector<std::unique_ptr<ScanDefence>> scans_;

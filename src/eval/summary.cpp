@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "casemate/core/utf8.h"
+#include "eval/sweep_table.h"
 
 namespace casemate {
 namespace {
@@ -38,15 +39,16 @@ ordered_json condition_json(const EvalSummary& summary, const ConditionSummary& 
                                                      {"interval", {cell.interval.low, cell.interval.high}},
                                                      {"interval_kind", cell.is_rate ? "Wilson" : "bootstrap"}};
   }
-  return {{"condition", each.condition.name()},
-          {"attack", each.condition.attack},
-          {"defence", each.condition.defence},
-          {"queries", each.queries},
-          {"failed", each.failed},
-          {"planted", each.planted},
-          {"fell_back", each.fell_back},
-          {"log", "queries/" + each.condition.file_name() + ".jsonl"},
-          {"metrics", std::move(metrics)}};
+  ordered_json out = {{"condition", each.condition.name()},
+                      {"attack", each.condition.attack},
+                      {"defence", each.condition.defence},
+                      {"queries", each.queries},
+                      {"failed", each.failed},
+                      {"planted", each.planted},
+                      {"fell_back", each.fell_back}};
+  if (each.similarity) out["planted_similarity"] = *each.similarity;
+  out.update({{"log", "queries/" + each.condition.file_name() + ".jsonl"}, {"metrics", std::move(metrics)}});
+  return out;
 }
 
 ordered_json comparison_json(const EvalSummary& summary, const ComparisonRow& row) {
@@ -127,6 +129,7 @@ std::string to_markdown(const EvalSummary& summary) {
     if (each.failed > 0) out += " " + std::to_string(each.failed) + " queries failed";
     out += "\n";
   }
+  out += iteration_tables(summary);
   if (summary.comparisons.empty()) return out;
   out +=
       "\nDifferences are condition less what it is compared with, over the same queries. Lost and won: queries that "

@@ -1,8 +1,8 @@
 #include "eval/work_store.h"
 
-#include <algorithm>
+#include <utility>
 
-#include "casemate/core/hash.h"
+#include "casemate/attack/plant.h"
 #include "casemate/core/signing.h"
 #include "casemate/defend/seal.h"
 #include "casemate/pipeline/indexer.h"
@@ -12,7 +12,6 @@ namespace casemate {
 namespace {
 
 constexpr char kTenant[] = "default";
-constexpr std::size_t kBatch = 128;
 
 /// Passages of a data set stay whole, but an encoder that reads little must accept the store's chunk length.
 ChunkerOptions fitting_chunks(const Encoder& encoder) {
@@ -22,19 +21,6 @@ ChunkerOptions fitting_chunks(const Encoder& encoder) {
     chunking.overlap_tokens = chunking.max_tokens / 5;
   }
   return chunking;
-}
-
-NewDocument document_of(const CraftedDocument& crafted) {
-  NewDocument out;
-  out.tenant = kTenant;
-  out.id = crafted.id;
-  out.title = crafted.title;
-  out.source_path = "attack";
-  out.format = "attack";
-  out.labels = {"attack"};
-  out.content_hash = blake2b(crafted.id + "\n" + crafted.text.bytes());
-  out.chunks.push_back({crafted.text, 0, crafted.text.size(), 0, 0});
-  return out;
 }
 
 }  // namespace
@@ -87,63 +73,12 @@ Status WorkStore::seal(const ThreadPool& pool, Progress& progress, std::stop_tok
 
 Status WorkStore::plant(std::span<const CraftedDocument> documents, std::span<const VectorRecipe* const> recipes,
                         Progress& progress, std::stop_token stop) {
-  progress.begin("planting", documents.size(), "documents");
-  for (std::size_t first = 0; first < documents.size(); first += kBatch) {
-    if (stop.stop_requested()) {
-      progress.end();
-      return Error{ErrorCode::kCancelled, "stopped"};
-    }
-    const auto batch = documents.subspan(first, std::min(kBatch, documents.size() - first));
-    std::vector<std::string_view> texts;
-    std::vector<NewDocument> added;
-    for (const CraftedDocument& each : batch) {
-      texts.emplace_back(each.text.bytes());
-      added.push_back(document_of(each));
-    }
-    const auto encoded = encoder_->encode_passages(texts);
-    if (!encoded) return encoded.error();
-    for (std::size_t i = 0; i < added.size(); ++i) {
-      const auto row = encoded->embeddings.row(i);
-      added[i].embeddings.assign(row.begin(), row.end());
-    }
-    for (const VectorRecipe* recipe : recipes) {
-      const auto rows = recipe->vectors(texts, nullptr, stop);
-      if (!rows) return rows.error();
-      const std::size_t floats = rows->size() / added.size();
-      for (std::size_t i = 0; i < added.size(); ++i) {
-        ExtraVectors extra;
-        extra.kind = recipe->kind();
-        extra.rows_per_chunk = recipe->rows_per_chunk();
-        extra.dimension = static_cast<int>(floats / static_cast<std::size_t>(extra.rows_per_chunk));
-        const auto from = rows->begin() + static_cast<std::ptrdiff_t>(i * floats);
-        extra.rows.assign(from, from + static_cast<std::ptrdiff_t>(floats));
-        added[i].extra_vectors.push_back(std::move(extra));
-      }
-    }
-    const auto results = store_->add_documents(added);
-    if (!results) return results.error();
-    for (const AddResult& result : *results) {
-      if (result.error) return *result.error;
-    }
-    progress.update(first + batch.size());
-  }
-  progress.end();
-  return {};
+  return plant_documents(*store_, kTenant, *encoder_, documents, recipes, progress, std::move(stop));
 }
 
 Status WorkStore::remove_planted() {
-  std::string after = kAttackIdPrefix;
-  while (true) {
-    const auto documents = store_->documents(kTenant, after, 1000);
-    if (!documents) return documents.error();
-    std::vector<std::string> planted;
-    for (const StoredDocument& document : *documents) {
-      if (document.id.starts_with(kAttackIdPrefix)) planted.push_back(document.id);
-    }
-    if (planted.empty()) return {};
-    after = planted.back();
-    if (const auto deleted = store_->delete_documents(kTenant, planted); !deleted) return deleted.error();
-  }
+  const auto removed = casemate::remove_planted(*store_, kTenant);
+  return removed ? Status() : Status(removed.error());
 }
 
 }  // namespace casemate

@@ -37,6 +37,20 @@ Result<std::string> find_data(const EvalChoice& choice, const std::string& writt
                                          "; name the folder of data sets with --data or CASEMATE_DATA"};
 }
 
+bool asks_model(const Experiment& experiment) {
+  for (const auto& chain : experiment.defences) {
+    for (const DefenceChoice& defence : chain) {
+      if (needs_model(defence)) return true;
+    }
+  }
+  for (const std::string& attack : experiment.attacks) {
+    const auto choice = attack == "none" ? Result<AttackChoice>(AttackChoice{}) : parse_attack(attack);
+    const auto entry = choice ? find_attack(choice->name) : Result<const AttackEntry*>(choice.error());
+    if (entry && (*entry)->uses_model) return true;
+  }
+  return false;
+}
+
 Result<EvalRun> evaluate(Context& context, const EvalChoice& choice, const std::string& out) {
   const auto experiment = load_experiment(choice.experiment);
   if (!experiment) return experiment.error();
@@ -48,13 +62,10 @@ Result<EvalRun> evaluate(Context& context, const EvalChoice& choice, const std::
   if (!encoder) return encoder.error();
   std::unique_ptr<LanguageModel> model;
   std::unique_ptr<Reranker> reranker;
-  for (const auto& chain : experiment->defences) {
-    for (const DefenceChoice& defence : chain) {
-      if (model || !needs_model(defence)) continue;
-      auto loaded = load_language_model(context, choice.model);
-      if (!loaded) return loaded.error();
-      model = *std::move(loaded);
-    }
+  if (asks_model(*experiment)) {
+    auto loaded = load_language_model(context, choice.model);
+    if (!loaded) return loaded.error();
+    model = *std::move(loaded);
   }
   if (!choice.reranker.empty()) {
     auto loaded = load_reranker(choice.reranker, {}, context.pool());

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -15,6 +16,12 @@
 #include "casemate/retrieve/stage_evidence.h"
 
 namespace casemate {
+
+class CraftCache;
+class Encoder;
+class LanguageModel;
+class Progress;
+class ThreadPool;
 
 /// What the attacker must see or touch.
 enum class AttackAccess : std::uint8_t {
@@ -35,8 +42,19 @@ struct CorpusPassage {
 struct AttackTarget {
   std::string query_id;
   UntrustedText query;
-  std::string gold_document;           ///< id of the document that answers it
-  std::vector<UntrustedText> answers;  ///< right ones; may be empty
+  std::string gold_document;                 ///< id of the document that answers it
+  std::vector<UntrustedText> answers;        ///< right ones; may be empty
+  UntrustedText wrong_answer{};              ///< what the attacker wants to be answered; empty: the attack finds one
+  std::vector<UntrustedText> wrong_texts{};  ///< texts that support it, where the data has them
+};
+
+/// What an attack may work with beside the corpus. Not owned; a part that is null is not there.
+struct AttackTools {
+  const Encoder* encoder = nullptr;  ///< the retriever's; white-box attacks need one with gradients
+  LanguageModel* model = nullptr;    ///< writes text
+  CraftCache* cache = nullptr;       ///< keeps costly work from run to run, and from condition to condition
+  const ThreadPool* pool = nullptr;  ///< documents are crafted side by side
+  Progress* progress = nullptr;
 };
 
 /// Not owned; passages have different ids.
@@ -44,6 +62,25 @@ struct AttackInput {
   std::span<const CorpusPassage> corpus;
   std::span<const AttackTarget> targets;
   std::uint64_t seed = 0;
+  AttackTools tools{};
+};
+
+/// A token of a planted document that the attack set.
+struct ChangedToken {
+  std::size_t character = 0;  ///< where it stands in the text
+  std::int32_t token = 0;     ///< of the retriever's vocabulary
+  std::string piece;          ///< its string there
+};
+
+/// How an optimised document came to be. Holds no time, so that the same run gives the same bytes.
+struct CraftTrace {
+  int iterations = 0;
+  double start_similarity = 0;        ///< of the source document to the query (mean over the target queries)
+  double similarity = 0;              ///< of the planted text
+  std::vector<double> objective;      ///< iterations + 1 values: what was maximised, before and after each iteration
+  std::vector<ChangedToken> tokens;   ///< in order of the text
+  std::uint64_t forward_tokens = 0;   ///< that went through the encoder
+  std::uint64_t backward_tokens = 0;  ///< and back
 };
 
 /// A document that an attack made, with how it was made.
@@ -56,11 +93,22 @@ struct CraftedDocument {
   std::vector<CharacterSpan> changed;       ///< pieces of `text` that are not the source's, in characters
   bool fell_back = false;                   ///< the change was impossible: see `note`
   std::string note;                         ///< safe to print
+  UntrustedText target_answer{};            ///< what it wants to be answered; empty where it wants nothing
+  std::string canary{};                     ///< a string that stands nowhere else: seen in an answer, it leaked
+  std::optional<CraftTrace> trace{};        ///< of attacks that optimise
+};
+
+/// A query that an attack made, to be asked as it is.
+struct CraftedQuery {
+  std::string id;  ///< "casemate-attack/<attack>/query/<number from 0>"
+  UntrustedText query;
+  std::string anchor;  ///< the passage or query that its first part was made from; empty where from none
 };
 
 struct CraftedAttack {
   std::vector<CraftedDocument> documents;
   std::size_t fell_back = 0;
+  std::vector<CraftedQuery> queries{};  ///< of attacks from the side of the query
 };
 
 /// Makes poison, or disturbs queries. Immutable and thread-safe. The same options, input and seed give the same result,
@@ -73,7 +121,8 @@ class Attack {
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> parameters() const = 0;
 
   /// Documents to plant, in a fixed order; none for attacks that disturb queries. No target or an empty corpus gives
-  /// none. Error: InvalidArgument where the corpus is too small for what the options ask; Cancelled.
+  /// none. Error: InvalidArgument where the corpus is too small for what the options ask; Unsupported naming the tool
+  /// that is missing; what tools say; Cancelled.
   [[nodiscard]] virtual Result<CraftedAttack> craft(const AttackInput& input, std::stop_token stop) const = 0;
 
   /// True where documents are made for each target by itself, so that the targets should be the queries that are asked.
@@ -89,7 +138,11 @@ class Attack {
 inline constexpr char kAttackIdPrefix[] = "casemate-attack/";
 
 /// One JSON line of attack.jsonl: {id, attack, parameters, access, atlas, owasp_2025, owasp_2026, source_document,
-/// target_queries, changed, fell_back, note, title, text}. Valid UTF-8 whatever the texts hold.
+/// target_queries, changed, fell_back, note, title, text}; where there are such, also target_answer, canary, and the
+/// trace as {iterations, start_similarity, final_similarity, objective, tokens, forward_tokens, backward_tokens}. Valid
+/// UTF-8 whatever the texts hold.
 [[nodiscard]] std::string attack_record_json(const Attack& attack, const CraftedDocument& document);
+/// The same for a query: {id, attack, parameters, access, atlas, owasp_2025, owasp_2026, anchor, query}.
+[[nodiscard]] std::string attack_record_json(const Attack& attack, const CraftedQuery& query);
 
 }  // namespace casemate

@@ -27,6 +27,7 @@ struct AttackEntry {
   std::string_view owasp_2025;  ///< OWASP top ten for language model applications, 2025
   std::string_view owasp_2026;
   Result<std::unique_ptr<Attack>> (*create)(const YamlValue&) = nullptr;
+  bool uses_model = false;  ///< may need a language model
 };
 
 /// All attacks, in the order of their names (docs/attacks.md describes each).

@@ -21,10 +21,12 @@ struct MetricCell {
 
 struct ConditionSummary {
   Condition condition;
-  std::size_t queries = 0;        ///< that gave a ranking
-  std::size_t failed = 0;         ///< that did not: in no figure
-  std::size_t planted = 0;        ///< documents
-  std::size_t fell_back = 0;      ///< of these, plain copies because the attack's change was impossible
+  std::size_t queries = 0;    ///< that gave a ranking
+  std::size_t failed = 0;     ///< that did not: in no figure
+  std::size_t planted = 0;    ///< documents
+  std::size_t fell_back = 0;  ///< of these, plain copies because the attack's change was impossible
+  /// Mean similarity of planted documents to what they aim at, where the attack optimises it.
+  std::optional<double> similarity{};
   std::vector<MetricCell> cells;  ///< one a metric; empty where no query gave a ranking
 };
 

@@ -1,0 +1,276 @@
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "attack_queries.h"
+#include "casemate/attack/attacks.h"
+#include "casemate/attack/craft_cache.h"
+#include "casemate/attack/plant.h"
+#include "casemate/core/file_system.h"
+#include "casemate/core/random.h"
+#include "command.h"
+#include "language_model_choice.h"
+
+namespace casemate::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kPage = 500;
+
+struct AttackCommand {
+  std::string attack;
+  std::string queries;
+  std::vector<std::string> texts;  ///< queries on the command line
+  std::string store;
+  std::string out = "attack.jsonl";
+  std::string into;
+  std::string remove;
+  std::string tenant = "default";
+  std::string encoder;
+  std::uint64_t seed = 42;
+  int limit = 0;
+  bool list = false;
+  bool overwrite = false;
+  LanguageModelChoice model;
+};
+
+int list_attacks(const Context& context) {
+  for (const AttackEntry& entry : attacks()) {
+    if (context.json) {
+      std::cout << Json{{"name", entry.name},
+                        {"summary", entry.summary},
+                        {"access", attack_access_name(entry.access)},
+                        {"atlas", entry.atlas},
+                        {"owasp_2025", entry.owasp_2025},
+                        {"owasp_2026", entry.owasp_2026},
+                        {"uses_model", entry.uses_model}}
+                       .dump()
+                << '\n';
+    } else {
+      std::cout << entry.name << std::string(18 - std::min<std::size_t>(entry.name.size(), 17), ' ') << entry.summary
+                << " (" << attack_access_name(entry.access) << ")\n";
+    }
+  }
+  return kDone;
+}
+
+int remove(Context& context, const AttackCommand& choice) {
+  const auto store = context.open_store(choice.remove, false);
+  if (!store) return context.fail(store.error());
+  const auto removed = remove_planted(**store, choice.tenant);
+  if (!removed) return context.fail(removed.error());
+  if (context.json) {
+    std::cout << Json{{"removed", *removed}}.dump() << '\n';
+  } else {
+    std::cout << "removed " << *removed << " planted documents\n";
+  }
+  return kDone;
+}
+
+/// Passages that an attacker could alter: the first chunk of each document that was not planted.
+Result<std::vector<CorpusPassage>> corpus_of(const Store& store, const std::string& tenant, std::stop_token stop) {
+  std::vector<CorpusPassage> out;
+  std::string after;
+  while (true) {
+    if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
+    const auto page = store.documents(tenant, after, kPage);
+    if (!page) return page.error();
+    std::vector<const StoredDocument*> documents;
+    std::vector<ChunkId> chunks;
+    for (const StoredDocument& document : *page) {
+      if (document.chunk_count == 0 || document.id.starts_with(kAttackIdPrefix)) continue;
+      documents.push_back(&document);
+      chunks.push_back(document.first_chunk);
+    }
+    const auto texts = store.chunks(tenant, chunks);
+    if (!texts) return texts.error();
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      if ((*texts)[i]) out.push_back({documents[i]->id, documents[i]->title, (*texts)[i]->text});
+    }
+    if (page->size() < static_cast<std::size_t>(kPage)) return out;
+    after = page->back().id;
+  }
+}
+
+Result<std::vector<AttackTarget>> targets_of(const AttackCommand& choice) {
+  std::vector<AttackTarget> out;
+  if (!choice.queries.empty()) {
+    auto read = read_attack_queries(choice.queries);
+    if (!read) return read.error();
+    out = *std::move(read);
+  }
+  for (const std::string& text : choice.texts) {
+    AttackTarget target;
+    target.query_id = "query" + std::to_string(out.size());
+    target.query = UntrustedText(text);
+    out.push_back(std::move(target));
+  }
+  if (out.empty()) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "no query to attack: give --queries FILE (SQuAD JSON, JSON lines or one query a line) or --query TEXT"};
+  }
+  if (choice.limit > 0 && static_cast<std::size_t>(choice.limit) < out.size()) {
+    // A smaller number is part of a larger one.
+    RandomStream random(choice.seed, "attack/limit");
+    std::vector<std::size_t> order(out.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(choice.limit); ++i)
+      std::swap(order[i], order[i + random.below(order.size() - i)]);
+    std::vector<AttackTarget> some;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(choice.limit); ++i) some.push_back(out[order[i]]);
+    out = std::move(some);
+  }
+  return out;
+}
+
+/// What is crafted goes into this file as it is done, and the file away when all is.
+std::string work_path(const AttackCommand& choice) { return choice.out + ".work"; }
+
+Status check_out(const AttackCommand& choice) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (choice.overwrite || !fs::exists(choice.out, ignored) || fs::exists(work_path(choice), ignored)) return {};
+  return Error{ErrorCode::kAlreadyExists,
+               choice.out + " is there already; name another file with --out, or allow --overwrite"};
+}
+
+/// Errors that need no long work come first.
+Result<std::unique_ptr<Attack>> make_attack(const AttackCommand& choice, bool& uses_model) {
+  const auto parsed = parse_attack(choice.attack);
+  if (!parsed) return parsed.error();
+  const auto entry = find_attack(parsed->name);
+  if (!entry) return entry.error();
+  uses_model = (*entry)->uses_model;
+  return create_attack(*parsed);
+}
+
+struct Made {
+  std::size_t documents = 0;
+  std::size_t queries = 0;
+  std::size_t fell_back = 0;
+  std::size_t planted = 0;
+};
+
+Result<Made> craft(Context& context, const AttackCommand& choice) {
+  bool uses_model = false;
+  const auto attack = make_attack(choice, uses_model);
+  if (!attack) return attack.error();
+  if (choice.store.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "--store S is missing: the store whose documents are altered and whose encoder is attacked"};
+  }
+  auto targets = targets_of(choice);
+  if (!targets) return targets.error();
+  if (Status free = check_out(choice); !free) return free.error();
+  const auto store = context.open_store(choice.store, true, false);
+  if (!store) return store.error();
+  const auto encoder = context.load_encoder_of(**store, choice.encoder);
+  if (!encoder) return encoder.error();
+  std::unique_ptr<LanguageModel> model;
+  const bool has_texts =
+      std::all_of(targets->begin(), targets->end(), [](const AttackTarget& each) { return !each.wrong_texts.empty(); });
+  if (uses_model && !has_texts) {
+    auto loaded = load_language_model(context, choice.model);
+    if (!loaded) return loaded.error();
+    model = *std::move(loaded);
+  }
+  const auto corpus = corpus_of(**store, choice.tenant, context.stop);
+  if (!corpus) return corpus.error();
+  if (corpus->empty()) {
+    return Error{ErrorCode::kInvalidInput, choice.store + ": tenant " + UntrustedText(choice.tenant).for_log() +
+                                               " has no document that could be altered"};
+  }
+  const auto cache = open_craft_cache(work_path(choice));
+  if (!cache) return cache.error();
+  AttackInput input{*corpus, *targets, choice.seed};
+  input.tools = {encoder->get(), model.get(), cache->get(), &context.pool(), &context.progress()};
+  const auto crafted = (*attack)->craft(input, context.stop);
+  if (!crafted) return crafted.error();
+  std::string text;
+  for (const CraftedDocument& each : crafted->documents) text += attack_record_json(**attack, each) + "\n";
+  for (const CraftedQuery& each : crafted->queries) text += attack_record_json(**attack, each) + "\n";
+  if (Status written = write_file_atomically(FileSystem::posix(), choice.out, text); !written) return written.error();
+  Made made{crafted->documents.size(), crafted->queries.size(), crafted->fell_back, 0};
+  if (!choice.into.empty()) {
+    const auto target = context.open_store(choice.into, false);
+    if (!target) return target.error();
+    const auto its = context.load_encoder_of(**target, choice.encoder);
+    if (!its) return its.error();
+    const Status planted =
+        plant_documents(**target, choice.tenant, **its, crafted->documents, {}, context.progress(), context.stop);
+    if (!planted) return planted.error();
+    made.planted = crafted->documents.size();
+  }
+  std::error_code ignored;
+  std::filesystem::remove(work_path(choice), ignored);
+  return made;
+}
+
+int run(Context& context, const AttackCommand& choice) {
+  if (choice.list) return list_attacks(context);
+  if (!choice.remove.empty()) return remove(context, choice);
+  if (choice.attack.empty()) {
+    return context.fail({ErrorCode::kInvalidArgument,
+                         "no attack named; --list shows which there are, --remove S takes out what was planted"});
+  }
+  const auto made = craft(context, choice);
+  if (!made) {
+    const int code = context.fail(made.error());
+    if (made.error().code == ErrorCode::kCancelled) context.say("the same command goes on from here");
+    return code;
+  }
+  if (context.json) {
+    std::cout << Json{{"out", choice.out},
+                      {"documents", made->documents},
+                      {"queries", made->queries},
+                      {"fell_back", made->fell_back},
+                      {"planted", made->planted}}
+                     .dump()
+              << '\n';
+    return kDone;
+  }
+  std::cout << made->documents << " documents";
+  if (made->queries > 0) std::cout << " and " << made->queries << " queries";
+  std::cout << " in " << choice.out;
+  if (made->fell_back > 0) std::cout << ", " << made->fell_back << " of them plain copies (see their notes)";
+  std::cout << '\n';
+  if (made->planted > 0) {
+    std::cout << "planted " << made->planted << " in " << choice.into << "; casemate attack --remove " << choice.into
+              << " takes them out\n";
+    context.say(
+        "where the store has vectors for a defence that scans, casemate prepare makes those of the planted too");
+  }
+  return kDone;
+}
+
+}  // namespace
+
+std::function<int()> set_up_attack(CLI::App& app, Context& context) {
+  auto choice = std::make_shared<AttackCommand>();
+  app.add_option("attack", choice->attack, "NAME or 'NAME{option: value, ...}'; docs/attacks.md describes each");
+  app.add_flag("--list", choice->list, "which attacks there are");
+  app.add_option(
+      "--queries", choice->queries,
+      "queries to attack: SQuAD 1.1 JSON, JSON lines (query, id, gold, answers, wrong_answer, wrong_texts), or "
+      "one a line");
+  app.add_option("--query", choice->texts, "a query to attack; may be given several times");
+  app.add_option("--limit", choice->limit, "attack so many of the queries, drawn under the seed; 0: all")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--store", choice->store, "the store whose documents are altered and whose encoder is attacked");
+  app.add_option("--out", choice->out,
+                 "what was made and how, one JSON line a document; FILE.work beside it keeps unfinished work")
+      ->capture_default_str();
+  app.add_flag("--overwrite", choice->overwrite, "write over --out");
+  app.add_option("--into", choice->into, "plant the documents in this store, marked, so that --remove finds them");
+  app.add_option("--remove", choice->remove, "take out of this store what was planted, and nothing else");
+  app.add_option("--tenant", choice->tenant, "whose documents")->capture_default_str();
+  app.add_option("--seed", choice->seed, "of everything that is drawn")->capture_default_str();
+  app.add_option("--encoder", choice->encoder, "where the store's encoder lies, if not where the store remembers");
+  add_language_model_options(app, choice->model);
+  return [choice, &context] { return run(context, *choice); };
+}
+
+}  // namespace casemate::cli

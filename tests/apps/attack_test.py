@@ -1,0 +1,125 @@
+"""`casemate attack`: what it writes, that it plants and takes out exactly that, resumes, and repeats itself."""
+import json
+import signal
+import time
+import unittest
+
+from cli import TINY_MODEL, CliTest
+
+WORDS = "the ferry waits for the tide . a tide waits for the ferry ?".split()
+SMALL = "hotflip{tokens: 3, iterations: %d, candidates: 4, batch: 2, documents_per_query: 2}"
+
+
+class Attack(CliTest):
+    def setUp(self):
+        super().setUp()
+        for i in range(8):
+            self.write(f"{i}.txt", " ".join(WORDS[(i * 5 + j) % len(WORDS)] for j in range(14)))
+        self.index()
+        self.queries = self.root / "queries.txt"
+        self.queries.write_text("the ferry waits\na tide for the ferry ?\n")
+
+    def attack(self, *words, code=0):
+        return self.run_program("attack", *words, code=code)
+
+    def craft(self, name, out, *words, code=0):
+        return self.attack(name, "--queries", self.queries, "--store", self.store, "--out", self.root / out, *words,
+                           code=code)
+
+    def records(self, out):
+        return [json.loads(line) for line in (self.root / out).read_text().splitlines()]
+
+    def test_records_say_what_was_made_and_how(self):
+        done = self.craft(SMALL % 6, "a.jsonl", "--json", "--quiet")
+        self.assertEqual(done.json()["documents"], 4)
+        for record in self.records("a.jsonl"):
+            self.assertEqual(record["attack"], "hotflip")
+            self.assertEqual(record["parameters"]["tokens"], "3")
+            self.assertEqual(len(record["objective"]), 7)
+            self.assertEqual(record["objective"], sorted(record["objective"]))
+            self.assertEqual(len(record["tokens"]), 3)
+            self.assertGreater(record["forward_tokens"], 0)
+            self.assertIn("AML.T0043.000", record["atlas"])
+            for token in record["tokens"]:
+                piece = token["piece"].removeprefix("##")
+                self.assertEqual(record["text"][token["character"]:][:len(piece)], piece)
+            # The planted text has the similarity that the record gives it.
+            embeddings = [self.run_program("embed", "--encoder", TINY_MODEL, role, "--quiet", given=text.encode(),
+                                           code=0).json_lines()[0]["embedding"]
+                          for role, text in (("--passage", record["text"]),
+                                             ("--query", self.queries.read_text().splitlines()[int(record["target_queries"][0])]))]
+            similarity = sum(a * b for a, b in zip(*embeddings))
+            self.assertAlmostEqual(similarity, record["final_similarity"], delta=1e-4)
+        self.assertFalse((self.root / "a.jsonl.work").exists())
+
+    def test_one_seed_gives_the_same_bytes_whatever_the_threads_and_another_seed_others(self):
+        for name in (SMALL % 5, "leak", "query-as-poison{documents_per_query: 2}"):
+            self.craft(name, "a.jsonl", "--quiet", "--overwrite")
+            self.craft(name, "b.jsonl", "--quiet", "--threads", "1", "--overwrite")
+            self.craft(name, "c.jsonl", "--quiet", "--seed", "7", "--overwrite")
+            a, b, c = ((self.root / f"{x}.jsonl").read_bytes() for x in "abc")
+            self.assertEqual(a, b)
+            self.assertNotEqual(a, c)
+
+    def test_what_was_planted_is_found_and_taken_out_again(self):
+        before = self.run_program("documents", self.store, "--json", code=0).json_lines()
+        self.craft(SMALL % 3, "a.jsonl", "--into", self.store, "--quiet")
+        planted = [d for d in self.run_program("documents", self.store, "--json", code=0).json_lines()
+                   if "attack" in d["labels"]]
+        self.assertEqual([d["id"] for d in planted], [f"casemate-attack/hotflip/{i}" for i in range(4)])
+        self.assertEqual(self.attack("--remove", self.store, "--json").json(), {"removed": 4})
+        self.assertEqual(self.run_program("documents", self.store, "--json", code=0).json_lines(), before)
+
+    def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(self):
+        name = SMALL % 400
+        self.craft(name, "whole.jsonl", "--quiet")
+        killed = 0
+        for moment in (0.05, 0.15, 0.3, 0.5):
+            child = self.start("attack", name, "--queries", self.queries, "--store", self.store, "--out",
+                               self.root / "killed.jsonl", "--quiet")
+            time.sleep(moment)
+            child.send_signal(signal.SIGKILL)
+            child.communicate()
+            killed += child.returncode == -signal.SIGKILL
+        if not (self.root / "killed.jsonl").exists() or (self.root / "killed.jsonl.work").exists():
+            self.craft(name, "killed.jsonl", "--quiet")
+        self.assertEqual((self.root / "killed.jsonl").read_bytes(), (self.root / "whole.jsonl").read_bytes())
+
+    def test_errors_say_what_to_do(self):
+        for words, says in (
+            ((), "--list"),
+            (("hotflp",), 'did you mean "hotflip"'),
+            (("hotflip{token: 3}",), "tokens"),
+            (("hotflip",), "--store"),
+            (("hotflip", "--store", self.store), "--queries"),
+            (("hotflip", "--store", self.store, "--queries", self.root / "none.txt"), "none.txt"),
+            (("hotflip", "--store", self.root / "nowhere", "--query", "x"), "nowhere"),
+            (("pia", "--store", self.store, "--query", "the ferry", "--out", self.root / "p.jsonl"), "wrong_answer"),
+        ):
+            done = self.attack(*words, code=2)
+            self.assertTrue(done.err.startswith("casemate: error: "), done.err)
+            self.assertIn(says, done.err)
+        self.craft(SMALL % 1, "a.jsonl", "--quiet")
+        self.assertIn("--overwrite", self.craft(SMALL % 1, "a.jsonl", code=2).err)
+        lines = self.root / "bad.jsonl"
+        lines.write_text('{"query": "a"}\n{"queri": "b"}\n')
+        self.assertIn("bad.jsonl:2", self.attack("hotflip", "--store", self.store, "--queries", lines, code=2).err)
+
+    def test_the_data_may_bring_wrong_answers_and_texts(self):
+        lines = self.root / "q.jsonl"
+        lines.write_text(json.dumps({"id": "q", "query": "who waits", "wrong_answer": "the tide",
+                                     "wrong_texts": ["the tide waits ."]}) + "\n")
+        for name in ("pia", "poison"):
+            self.attack(name, "--queries", lines, "--store", self.store, "--out", self.root / f"{name}.jsonl", "--quiet")
+            record, = self.records(f"{name}.jsonl")
+            self.assertEqual(record["target_answer"], "the tide")
+            self.assertGreaterEqual(record["text"].count("the tide"), 10)
+
+    def test_the_list_names_every_attack_with_its_ids(self):
+        listed = self.attack("--list", "--json").json_lines()
+        self.assertLessEqual({"hotflip", "hotflip-ragpart", "leak", "pia", "query-as-poison"}, {e["name"] for e in listed})
+        self.assertTrue(all(e["owasp_2025"] and e["owasp_2026"] for e in listed))
+
+
+if __name__ == "__main__":
+    unittest.main()
