@@ -89,6 +89,16 @@ Result<Aggregation> find_aggregation(std::string_view name) {
                "there is no aggregation \"" + std::string(name.substr(0, 60)) + "\"" + name_hint(name, kNames)};
 }
 
+KeywordsOf keywords_by(const KeywordExtractor& extractor) {
+  return [&extractor](const std::string& answer) {
+    std::set<std::string> out;
+    for (std::string& keyword : extractor.extract(answer).keywords) {
+      if (!is_stop_or_punctuation(keyword)) out.insert(std::move(keyword));
+    }
+    return out;
+  };
+}
+
 RobustOptions robust_options(Aggregation method, AnswerTask task) {
   RobustOptions out;
   out.method = method;

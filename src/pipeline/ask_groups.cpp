@@ -9,16 +9,6 @@
 namespace casemate {
 namespace {
 
-KeywordsOf keywords_by(const KeywordExtractor& extractor) {
-  return [&extractor](const std::string& answer) {
-    std::set<std::string> out;
-    for (std::string& keyword : extractor.extract(answer).keywords) {
-      if (!is_stop_or_punctuation(keyword)) out.insert(std::move(keyword));
-    }
-    return out;
-  };
-}
-
 /// Error: Unsupported where something before the groups has mixed their passages.
 Status check_isolation(std::span<const DefenceChoice> defences) {
   for (const DefenceChoice& defence : defences) {

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "casemate/encoder/heads.h"
+#include "casemate/eval/answer_experiment.h"
 #include "casemate/eval/run_experiment.h"
 #include "command.h"
 #include "language_model_choice.h"
@@ -84,9 +85,32 @@ Result<EvalRun> evaluate(Context& context, const EvalChoice& choice, const std::
   return run_experiment(*experiment, parts, options, context.progress(), context.stop);
 }
 
+Result<AnswerRun> evaluate_answers(Context& context, const EvalChoice& choice, const YamlValue& root,
+                                   const std::string& out) {
+  const auto experiment = read_answer_experiment(root);
+  if (!experiment) return experiment.error();
+  const auto data = find_data(choice, experiment->data_path);
+  if (!data) return data.error();
+  const auto model = load_language_model(context, choice.model);
+  if (!model) return model.error();
+  return run_answer_experiment(*experiment, **model, {*data, out, choice.quick}, context.progress(), context.stop);
+}
+
+int run_answers(Context& context, const EvalChoice& choice, const YamlValue& root, const std::string& out) {
+  const auto done = evaluate_answers(context, choice, root, out);
+  if (!done) return context.fail(done.error());
+  std::cout << (context.json ? to_json(done->summary) + "\n" : to_markdown(done->summary, true));
+  context.say("asked " + std::to_string(done->asked) + " questions, " + std::to_string(done->already) +
+              " were logged already; everything is in " + out);
+  return kDone;
+}
+
 int run(Context& context, const EvalChoice& choice) {
   const std::string out =
       choice.out.empty() ? "runs/" + std::filesystem::path(choice.experiment).stem().string() : choice.out;
+  const auto root = YamlValue::parse_file(choice.experiment);
+  if (!root) return context.fail(root.error());
+  if (is_answer_experiment(*root)) return run_answers(context, choice, *root, out);
   const auto done = evaluate(context, choice, out);
   if (!done) return context.fail(done.error());
   std::cout << (context.json ? to_json(done->summary) + "\n" : to_markdown(done->summary));

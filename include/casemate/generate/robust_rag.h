@@ -19,6 +19,7 @@
 #include "casemate/generate/passage_states.h"
 #include "casemate/generate/question.h"
 #include "casemate/llm/language_model.h"
+#include "casemate/text/keywords.h"
 
 namespace casemate {
 
@@ -34,6 +35,9 @@ enum class Aggregation : std::uint8_t {
 
 /// The keywords of one answer: unique, without stop words and punctuation.
 using KeywordsOf = std::function<std::set<std::string>(const std::string& answer)>;
+/// As the published experiments count them (KeywordExtractor, without what `is_stop_or_punctuation` names). `extractor`
+/// must outlive the function.
+[[nodiscard]] KeywordsOf keywords_by(const KeywordExtractor& extractor);
 
 struct RobustOptions {
   Aggregation method = Aggregation::kKeyword;

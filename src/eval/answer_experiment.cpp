@@ -1,0 +1,189 @@
+#include "casemate/eval/answer_experiment.h"
+
+#include <algorithm>
+#include <array>
+
+#include "casemate/core/nearest_name.h"
+
+namespace casemate {
+namespace {
+
+/// "name{key: value}" in two parts; the second is "{}" where there is none.
+struct NamedOptions {
+  std::string name;
+  std::string options = "{}";
+};
+
+NamedOptions split(std::string_view text) {
+  const std::size_t brace = text.find('{');
+  NamedOptions out;
+  out.name = std::string(text.substr(0, brace));
+  while (!out.name.empty() && out.name.back() == ' ') out.name.pop_back();
+  if (brace != std::string_view::npos) out.options = std::string(text.substr(brace));
+  return out;
+}
+
+Error unknown(std::string_view what, const std::string& name, std::span<const std::string_view> known) {
+  return {ErrorCode::kInvalidOption,
+          "there is no " + std::string(what) + " \"" + UntrustedText(name).for_log(60) + "\"" + name_hint(name, known)};
+}
+
+Status read_task(const std::string& name, AnswerTask& task) {
+  for (const AnswerTask each : {AnswerTask::kShortAnswer, AnswerTask::kMultipleChoice}) {
+    if (name != answer_task_name(each)) continue;
+    task = each;
+    return {};
+  }
+  return Error{ErrorCode::kInvalidOption, "task must be short-answer or multiple-choice"};
+}
+
+Status read_budgets(const YamlValue& value, std::vector<CertifyBudget>& out) {
+  std::optional<YamlValue> malicious;
+  std::vector<std::string> threats = {"injection"};
+  YamlOptions options(value);
+  options.read("malicious", malicious).required().read("threats", threats);
+  if (Status read = options.finish(); !read) return read;
+  const auto numbers = malicious->list();
+  if (!numbers) return numbers.error();
+  for (const std::string& name : threats) {
+    CertifyBudget budget;
+    if (name == threat_name(PassageThreat::kModification)) {
+      budget.threat = PassageThreat::kModification;
+    } else if (name != threat_name(PassageThreat::kInjection)) {
+      return value.error(ErrorCode::kInvalidOption, "threats are injection and modification");
+    }
+    for (const YamlValue& number : *numbers) {
+      const auto count = number.integer(1, 10);
+      if (!count) return count.error();
+      budget.malicious = static_cast<int>(*count);
+      out.push_back(budget);
+    }
+  }
+  return {};
+}
+
+template <typename Parsed, typename Parse>
+Status read_all(const YamlValue& value, const Parse& parse, std::vector<Parsed>& out) {
+  const auto names = value.texts();
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    auto one = parse(name);
+    if (!one) return value.error(one.error().code, one.error().message);
+    const bool repeated =
+        std::any_of(out.begin(), out.end(), [&](const Parsed& other) { return other.name == one->name; });
+    if (repeated) return value.error(ErrorCode::kInvalidInput, one->name + " stands twice");
+    out.push_back(*std::move(one));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string CertifyBudget::name() const { return std::string(threat_name(threat)) + " " + std::to_string(malicious); }
+
+Result<AnswerMethod> parse_answer_method(std::string_view text) {
+  const NamedOptions parts = split(text);
+  const auto root = YamlValue::parse(parts.options, parts.name);
+  if (!root) return root.error();
+  AnswerMethod out;
+  out.name = std::string(text);
+  out.vanilla = parts.name == "vanilla";
+  out.no_retrieval = parts.name == "no-retrieval";
+  std::string task = parts.name == "voting" ? "multiple-choice" : "short-answer";
+  YamlOptions options(*root);
+  options.read("task", task);
+  if (!out.aggregates()) {
+    if (Status read = options.finish(); !read) return read.error();
+    if (Status read = read_task(task, out.task); !read) return read.error();
+    out.robust = robust_options(Aggregation::kVoting, out.task);
+    return out;
+  }
+  const auto method = find_aggregation(parts.name);
+  if (!method) {
+    constexpr std::array<std::string_view, 5> known = {"vanilla", "no-retrieval", "voting", "keyword", "decoding"};
+    return unknown("method", parts.name, known);
+  }
+  if (Status read = read_task(task, out.task); !read) return read.error();
+  out.robust = robust_options(*method, out.task);
+  std::string alpha = out.robust.threshold.alpha.text();
+  options.read("group_size", out.robust.group_size, 1, 64);
+  options.read("max_new_tokens", out.robust.max_new_tokens, 1, 4096);
+  if (*method == Aggregation::kKeyword) options.read("alpha", alpha).read("beta", out.robust.threshold.beta, 1, 1000);
+  if (*method == Aggregation::kDecoding)
+    options.read("eta", out.robust.eta, 0.0, 1000.0).read("gamma", out.robust.gamma, 0.0, 1.0);
+  if (Status read = options.finish(); !read) return read.error();
+  const auto decimal = Decimal::parse(alpha);
+  if (!decimal) return decimal.error().in("alpha");
+  out.robust.threshold.alpha = *decimal;
+  if (*method == Aggregation::kVoting && out.task != AnswerTask::kMultipleChoice)
+    return Error{ErrorCode::kInvalidOption, "voting answers multiple choices only"};
+  return out;
+}
+
+Result<AnswerAttack> parse_answer_attack(std::string_view text) {
+  const NamedOptions parts = split(text);
+  AnswerAttack out;
+  out.name = std::string(text);
+  if (parts.name == "none" && parts.options == "{}") return out;
+  constexpr std::array<std::string_view, 3> known = {"none", "pia", "poison"};
+  if (parts.name == "pia") {
+    out.kind = AnswerAttack::Kind::kInjection;
+  } else if (parts.name == "poison") {
+    out.kind = AnswerAttack::Kind::kLie;
+  } else {
+    return unknown("attack on answers", parts.name, known);
+  }
+  const auto root = YamlValue::parse(parts.options, parts.name);
+  if (!root) return root.error();
+  std::string place = "last";
+  YamlOptions options(*root);
+  options.read("place", place).read("count", out.count, 1, 10);
+  if (Status read = options.finish(); !read) return read.error();
+  if (place != "last" && place != "first") return Error{ErrorCode::kInvalidOption, "place must be last or first"};
+  out.first = place == "first";
+  return out;
+}
+
+bool is_answer_experiment(const YamlValue& root) {
+  const auto kind = root.find("kind");
+  if (!kind) return false;
+  const auto text = kind->text();
+  return text && *text == "answers";
+}
+
+Result<AnswerExperiment> read_answer_experiment(const YamlValue& root) {
+  AnswerExperiment out;
+  std::string kind;
+  std::optional<YamlValue> data;
+  std::optional<YamlValue> methods;
+  std::optional<YamlValue> attacks;
+  std::optional<YamlValue> certify;
+  YamlOptions options(root);
+  options.read("name", out.name).required().read("description", out.description).read("kind", kind).required();
+  options.read("data", data).required().read("seed", out.seed, 0, UINT64_MAX);
+  options.read("questions", out.questions, 0, 100'000'000).read("quick_questions", out.quick_questions, 1, 100'000'000);
+  options.read("passages", out.passages, 1, 64).read("methods", methods).required().read("attacks", attacks);
+  options.read("certify", certify).read("live", out.live);
+  if (Status read = options.finish(); !read) return read.error();
+  YamlOptions data_options(*data);
+  data_options.read("format", out.data_format).read("path", out.data_path).required();
+  if (Status read = data_options.finish(); !read) return read.error();
+  if (Status read = read_all(*methods, parse_answer_method, out.methods); !read) return read.error();
+  if (out.methods.empty()) return methods->error(ErrorCode::kInvalidOption, "names no method");
+  if (attacks) {
+    if (Status read = read_all(*attacks, parse_answer_attack, out.attacks); !read) return read.error();
+  }
+  const bool clean = std::any_of(out.attacks.begin(), out.attacks.end(),
+                                 [](const AnswerAttack& each) { return each.kind == AnswerAttack::Kind::kNone; });
+  if (!clean) out.attacks.insert(out.attacks.begin(), AnswerAttack{"none"});
+  if (certify) {
+    if (Status read = read_budgets(*certify, out.budgets); !read) return read.error();
+  }
+  for (const CertifyBudget& budget : out.budgets) {
+    if (budget.malicious > out.passages)
+      return certify->error(ErrorCode::kInvalidOption, "more malicious passages than passages");
+  }
+  return out;
+}
+
+}  // namespace casemate
