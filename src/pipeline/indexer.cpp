@@ -7,6 +7,7 @@
 
 #include "casemate/core/utf8.h"
 #include "casemate/retrieve/retriever.h"
+#include "casemate/text/clean_text.h"
 
 namespace casemate {
 namespace {
@@ -283,17 +284,63 @@ Result<EncoderIdentity> store_identity(const Encoder& encoder, const ChunkerOpti
       "tokens=" + std::to_string(chunking.max_tokens) + " overlap=" + std::to_string(chunking.overlap_tokens));
 }
 
-Result<IndexSummary> index_paths(std::span<const std::string> paths, const IndexOptions& options, Store& store,
-                                 const Encoder& encoder, Progress& progress, std::stop_token stop) {
+namespace {
+
+Status check_settings(const IndexOptions& options, const Store& store, const Encoder& encoder) {
   if (options.batch_chunks < 1 || options.batch_chunks > 65536)
     return Error{ErrorCode::kInvalidOption, "batch_chunks must be in 1 to 65536"};
   const auto identity = store_identity(encoder, options.chunking);
   if (!identity) return identity.error();
   const auto differing = differences(store.encoder(), *identity);
-  if (!differing.empty()) {
-    return Error{ErrorCode::kMismatch, store.path() + ": the store was made with other settings: " +
-                                           describe(differing) + " (use these, or make another store)"};
+  if (differing.empty()) return {};
+  return Error{ErrorCode::kMismatch, store.path() + ": the store was made with other settings: " + describe(differing) +
+                                         " (use these, or make another store)"};
+}
+
+Document document_of(const SuppliedDocument& supplied, const std::string& origin) {
+  Document document;
+  CleanText clean = clean_text(supplied.text.bytes());
+  document.id = supplied.id;
+  document.title = UntrustedText(clean_text(supplied.title.bytes()).text);
+  document.text = UntrustedText(std::move(clean.text));
+  document.offsets = std::move(clean.offsets);
+  document.findings = std::move(clean.findings);
+  document.path = origin;
+  document.metadata = supplied.metadata;
+  return document;
+}
+
+}  // namespace
+
+Result<IndexSummary> index_documents(std::span<const SuppliedDocument> documents, const std::string& origin,
+                                     const IndexOptions& options, Store& store, const Encoder& encoder,
+                                     Progress& progress, std::stop_token stop) {
+  if (Status good = check_settings(options, store, encoder); !good) return good.error();
+  IndexRun run(options, store, encoder, Progress::none(), stop);
+  progress.begin("indexing", documents.size(), "documents");
+  Status taken;
+  for (std::size_t i = 0; i < documents.size() && taken; ++i) {
+    ++run.summary.reading.documents;
+    Document document = document_of(documents[i], origin);
+    if (document.text.bytes().find_first_not_of(" \t\n") == std::string::npos) {
+      run.problem({origin, 0, {ErrorCode::kInvalidInput, UntrustedText(document.id).for_log() + ": the text is empty"}});
+    } else {
+      taken = run.document(std::move(document));
+    }
+    progress.update(i + 1);
   }
+  // What was read before an error is worth keeping.
+  const Status flushed = run.flush();
+  progress.end();
+  if (!taken) return taken.error();
+  if (!flushed) return flushed.error();
+  if (options.strict && run.first_problem()) return *run.first_problem();
+  return run.summary;
+}
+
+Result<IndexSummary> index_paths(std::span<const std::string> paths, const IndexOptions& options, Store& store,
+                                 const Encoder& encoder, Progress& progress, std::stop_token stop) {
+  if (Status good = check_settings(options, store, encoder); !good) return good.error();
   IndexRun run(options, store, encoder, progress, stop);
   progress.begin("indexing", total_bytes(paths), "bytes");
   auto read = read_paths(paths, options.reading, run);

@@ -5,6 +5,7 @@
 #include "casemate/certify/verify.h"
 #include "casemate/core/signing.h"
 #include "casemate/generate/passage_states.h"
+#include "casemate/pipeline/replay.h"
 #include "pipeline_fixture.h"
 
 namespace casemate {
@@ -114,6 +115,49 @@ TEST_F(AskGroupsTest, KeptStatesMakeTheSecondAnswerCheaperAndNoOther) {
   ASSERT_TRUE(warm.ok()) << warm.error().message;
   EXPECT_EQ(warm->text, cold->text);
   EXPECT_LT(warm->evidence.generation->decoded_tokens, cold->evidence.generation->decoded_tokens);
+}
+
+TEST_F(AskGroupsTest, ACertificateReplaysOverTheStoreAndNoLongerWhenAnythingChanged) {
+  const auto llm = ferry_model();
+  for (const Aggregation method : {Aggregation::kVoting, Aggregation::kKeyword, Aggregation::kDecoding}) {
+    QueryOptions options;
+    if (method == Aggregation::kVoting) options.options = {UntrustedText("six"), UntrustedText("nine")};
+    const auto answer = ask(llm.get(), method, true, nullptr, nullptr, options);
+    ASSERT_TRUE(answer.ok()) << answer.error().message;
+    const Certificate certificate = verify_certificate(answer->certificate)->certificate;
+    auto passages = find_passages(*store_, "default", certificate, Progress::none());
+    ASSERT_TRUE(passages.ok()) << passages.error().message;
+    const auto failing = [&](const Certificate& each, LanguageModel& model) {
+      const auto checks = replay_certificate(each, *passages, options.options, model);
+      EXPECT_TRUE(checks.ok()) << checks.error().message;
+      int failed = 0;
+      for (const CertificateCheck& check : *checks) failed += check.holds ? 0 : 1;
+      return failed;
+    };
+    EXPECT_EQ(failing(certificate, *llm), 0) << aggregation_name(method);
+    Certificate other = certificate;
+    other.answer = UntrustedText("nine");
+    EXPECT_GT(failing(other, *llm), 0);
+    // One passage says something else now.
+    for (PromptPassage& passage : *passages) {
+      const std::size_t at = passage.text.bytes().find("six");
+      if (at == std::string::npos) continue;
+      passage.text = UntrustedText(passage.text.bytes().substr(0, at) + "nine.");
+      break;
+    }
+    EXPECT_GT(failing(certificate, *llm), 0);
+  }
+}
+
+TEST_F(AskGroupsTest, ReplayNamesPassagesThatTheStoreDoesNotHave) {
+  const auto llm = ferry_model();
+  const auto answer = ask(llm.get(), Aggregation::kDecoding, true);
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  Certificate certificate = verify_certificate(answer->certificate)->certificate;
+  certificate.passages[2] = blake2b("gone");
+  const auto missing = find_passages(*store_, "default", certificate, Progress::none());
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(missing.error().message, HasSubstr("1 of"));
 }
 
 TEST_F(AskGroupsTest, WhatCannotBeCertifiedIsRefusedBeforeAnyQuestion) {

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "casemate/core/file_system.h"
+#include "casemate/pipeline/replay.h"
 #include "command.h"
+#include "language_model_choice.h"
 
 namespace casemate::cli {
 namespace {
@@ -14,7 +16,28 @@ using Json = nlohmann::ordered_json;
 struct VerifyChoice {
   std::string file;
   std::string key;
+  std::string replay;  ///< a store; empty: the file alone is checked
+  std::string tenant = "default";
+  std::vector<std::string> options;
+  LanguageModelChoice model;
 };
+
+/// Asks the model again over the store's passages; its checks join those of the file.
+Status replay(Context& context, const VerifyChoice& choice, Verification& found) {
+  const auto store = context.open_store(choice.replay, true);
+  if (!store) return store.error();
+  const auto passages = find_passages(**store, choice.tenant, found.certificate, context.progress(), context.stop);
+  if (!passages) return passages.error();
+  const auto model = load_language_model(context, choice.model);
+  if (!model) return model.error();
+  std::vector<UntrustedText> options;
+  for (const std::string& option : choice.options) options.emplace_back(option);
+  auto checks = replay_certificate(found.certificate, *passages, options, **model, context.stop);
+  if (!checks) return checks.error();
+  for (CertificateCheck& check : *checks) found.checks.push_back(std::move(check));
+  found.not_checked.clear();
+  return {};
+}
 
 Json verification_json(const Verification& found) {
   Json checks = Json::array();
@@ -62,10 +85,13 @@ int run(Context& context, const VerifyChoice& choice) {
     context.fail(file.error());
     return kWrongUse;  // also where the disk is to blame: without the bytes there is nothing to say
   }
-  const auto found = verify_certificate(*file, options);
+  auto found = verify_certificate(*file, options);
   if (!found) {
     context.fail(found.error().in(UntrustedText(choice.file).for_log()));
     return kWrongUse;
+  }
+  if (!choice.replay.empty()) {
+    if (Status replayed = replay(context, choice, *found); !replayed) return context.fail(replayed.error());
   }
   if (context.json) {
     std::cout << verification_json(*found).dump() << '\n';
@@ -82,6 +108,11 @@ std::function<int()> set_up_verify(CLI::App& app, Context& context) {
   app.add_option("certificate", choice->file, "the certificate, a JSON file")->required();
   app.add_option("--key", choice->key,
                  "whose certificate it must be (a KEYFILE.pub); without it the signer is not checked");
+  app.add_option("--replay", choice->replay,
+                 "a store: also find the passages there, ask the model again and compare (needs the model)");
+  app.add_option("--tenant", choice->tenant, "whose passages, for --replay")->capture_default_str();
+  app.add_option("--option", choice->options, "an option of a multiple choice, A first, for --replay");
+  add_language_model_options(app, choice->model);
   return [&context, choice] { return run(context, *choice); };
 }
 
