@@ -15,6 +15,7 @@ Status choose_generation(const GenerationOptions& options, Policy& policy) {
   if (options.group_size > 0) choice.group_size = options.group_size;
   choice.long_text = choice.long_text || options.long_text;
   choice.certify = choice.certify || options.certify;
+  if (options.planted.planted > 0) choice.planted = options.planted;
   return {};
 }
 

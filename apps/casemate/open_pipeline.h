@@ -22,6 +22,7 @@ struct GenerationOptions {
   int group_size = 0;       ///< 0: as the policy says
   bool long_text = false;
   bool certify = false;
+  PlantedPassages planted;    ///< planted.planted 0: nothing is asked about the corpus
   std::string key;            ///< file of a secret key that signs certificates
   std::string states_folder;  ///< where states of passages are kept between runs; empty: nowhere
 };

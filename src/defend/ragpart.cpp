@@ -44,14 +44,25 @@ Parameters RagPart::parameters() const {
 
 const VectorRecipe& RagPart::recipe() const noexcept { return scan_->recipe(); }
 
-Result<ScanOutcome> RagPart::scan(const Store& store, const DefenceQuery& query, int top_k, const ChunkSet* allowed,
-                                  const ThreadPool& pool, std::stop_token /*stop*/) const {
+RagPartSearchOptions RagPart::search_options(const DefenceQuery& query, int top_k) const {
   RagPartSearchOptions search;
   search.combination = options_.combination;
   search.top_p = top_k;
   search.aggregation = options_.aggregation;
   search.seed = query.seed;
-  return scan_->scan(store, query, search, allowed, pool);
+  return search;
+}
+
+Result<ScanOutcome> RagPart::scan(const Store& store, const DefenceQuery& query, int top_k, const ChunkSet* allowed,
+                                  const ThreadPool& pool, std::stop_token /*stop*/) const {
+  return scan_->scan(store, query, search_options(query, top_k), allowed, pool);
+}
+
+Result<RagPartRanking> RagPart::ranking(const Store& store, const DefenceQuery& query, int top_k,
+                                        const ChunkSet* allowed, const ThreadPool& pool) const {
+  RagPartSearchOptions search = search_options(query, top_k);
+  search.keep_lists = true;
+  return scan_->ranking(store, query, search, allowed, pool);
 }
 
 Naive::Naive(const NaiveOptions& options, std::unique_ptr<VoteScan> scan) : options_(options), scan_(std::move(scan)) {}

@@ -63,4 +63,15 @@ Result<ScanOutcome> VoteScan::scan(const Store& store, const DefenceQuery& query
   return out;
 }
 
+Result<RagPartRanking> VoteScan::ranking(const Store& store, const DefenceQuery& query,
+                                         const RagPartSearchOptions& options, const ChunkSet* allowed,
+                                         const ThreadPool& pool) const {
+  const auto index = index_of(store, query.tenant, pool);
+  if (!index) return index.error();
+  if ((*index)->snapshot().live_chunks() == 0) return RagPartRanking();
+  auto rankings = (*index)->search(query.embedding, query.embedding.size(), options, allowed, pool);
+  if (!rankings) return rankings.error();
+  return std::move((*rankings)[0]);
+}
+
 }  // namespace casemate

@@ -24,6 +24,11 @@ class VoteScan {
                                          const RagPartSearchOptions& options, const ChunkSet* allowed,
                                          const ThreadPool& pool) const;
 
+  /// The ranking itself; without hits where nothing is stored. Error: as above.
+  [[nodiscard]] Result<RagPartRanking> ranking(const Store& store, const DefenceQuery& query,
+                                               const RagPartSearchOptions& options, const ChunkSet* allowed,
+                                               const ThreadPool& pool) const;
+
  private:
   [[nodiscard]] Result<std::shared_ptr<const RagPartIndex>> index_of(const Store& store, const std::string& tenant,
                                                                      const ThreadPool& pool) const;

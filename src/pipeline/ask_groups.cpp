@@ -3,11 +3,25 @@
 #include "casemate/certify/certify_answer.h"
 #include "casemate/certify/make_certificate.h"
 #include "casemate/core/clock.h"
+#include "casemate/defend/ragpart.h"
 #include "pipeline/generation_evidence.h"
 #include "pipeline/pipeline_state.h"
 
 namespace casemate {
 namespace {
+
+/// What the retrieval condition found, and whether it composes with the certificate of the answer.
+std::string composition_note(const RetrievalEvidence& retrieval, std::int64_t k_prime) {
+  std::string note = std::to_string(retrieval.planted) + " planted passage" + (retrieval.planted == 1 ? "" : "s") +
+                     " with " + std::to_string(retrieval.poisoned_fragments) + " poisoned fragment" +
+                     (retrieval.poisoned_fragments == 1 ? "" : "s") + " could enter at most " +
+                     std::to_string(retrieval.planted_votes) + " of " + std::to_string(retrieval.lists.size()) +
+                     " lists and change at most " + std::to_string(retrieval.changed_at_most) + " of the " +
+                     std::to_string(retrieval.results.size()) + " passages";
+  if (k_prime >= std::max(1, retrieval.changed_at_most)) return note + ": the answer stays as it is";
+  return note + ", more than the " + std::to_string(k_prime) +
+         " that the answer is certified for: nothing is claimed about planted passages";
+}
 
 /// Error: Unsupported where something before the groups has mixed their passages.
 Status check_isolation(std::span<const DefenceChoice> defences) {
@@ -22,6 +36,42 @@ Status check_isolation(std::span<const DefenceChoice> defences) {
 }
 
 }  // namespace
+
+Result<RetrievalEvidence> Pipeline::State::retrieval_evidence(const SearchResult& found, const QueryOptions& options,
+                                                              const PlantedPassages& planted) const {
+  const auto* ragpart = dynamic_cast<const RagPart*>(scan.get());
+  if (ragpart == nullptr)
+    return Error{ErrorCode::kUnsupported, "the retrieval condition is about ragpart's votes: put it first"};
+  RetrievalPath path;
+  path.aggregation = ragpart->options().aggregation;
+  path.renormalise = ragpart->options().renormalise;
+  path.later_stages = !defences.empty();
+  path.unit_vectors = parts.encoder->info().normalized;
+  DefenceQuery query;
+  query.text = found.query;
+  query.tenant = options.tenant;
+  query.seed = options.seed;
+  const std::string_view text = found.query.bytes();
+  auto encoded = parts.encoder->encode_queries(std::span(&text, 1));
+  if (!encoded) return encoded.error();
+  query.embedding = std::move(encoded->embeddings.values);
+  std::shared_ptr<const ChunkSet> allowed;
+  if (!options.filter.lets_everything_through()) {
+    auto selected = parts.store->select(options.tenant, options.filter);
+    if (!selected) return selected.error();
+    allowed = *std::move(selected);
+  }
+  const int top_k = options.top_k.value_or(policy.top_k);
+  const auto ranking = ragpart->ranking(*parts.store, query, top_k, allowed.get(), *parts.pool);
+  if (!ranking) return ranking.error();
+  auto evidence =
+      retrieval_condition(*ranking, ragpart->options().fragments, ragpart->search_options(query, top_k), path, planted);
+  if (!evidence) return evidence.error();
+  const bool same = std::equal(evidence->results.begin(), evidence->results.end(), found.hits.begin(), found.hits.end(),
+                               [](std::int64_t id, const Hit& hit) { return id == hit.id; });
+  if (!same) return Error{ErrorCode::kUnsupported, "the store changed between the search and the certificate"};
+  return evidence;
+}
 
 Status Pipeline::State::prepare_generation() {
   const GenerationChoice& choice = policy.generation;
@@ -83,6 +133,16 @@ Result<Answer> Pipeline::State::ask_groups(SearchResult found, const UntrustedTe
     evidence.certified = true;
     evidence.k_prime = certified->k_prime;
     evidence.limited_by = certified->limited_by;
+    StageEvidence& stage = answer.evidence.stages.back();
+    if (policy.generation.planted) {
+      auto retrieval = retrieval_evidence(found, options, *policy.generation.planted);
+      if (!retrieval && retrieval.error().code != ErrorCode::kUnsupported &&
+          retrieval.error().code != ErrorCode::kInvalidArgument)
+        return retrieval.error();
+      stage.notes.push_back(retrieval ? composition_note(*retrieval, certified->k_prime)
+                                      : "nothing is claimed about planted passages: " + retrieval.error().message);
+      if (retrieval && certified->certificate) certified->certificate->retrieval = *std::move(retrieval);
+    }
     if (certified->certificate) {
       certified->certificate->created_at = Clock::system().unix_seconds();
       auto file = write_certificate(*std::move(certified->certificate), parts.key != nullptr ? *parts.key : *own_key);

@@ -323,7 +323,8 @@ Result<IndexSummary> index_documents(std::span<const SuppliedDocument> documents
     ++run.summary.reading.documents;
     Document document = document_of(documents[i], origin);
     if (document.text.bytes().find_first_not_of(" \t\n") == std::string::npos) {
-      run.problem({origin, 0, {ErrorCode::kInvalidInput, UntrustedText(document.id).for_log() + ": the text is empty"}});
+      run.problem(
+          {origin, 0, {ErrorCode::kInvalidInput, UntrustedText(document.id).for_log() + ": the text is empty"}});
     } else {
       taken = run.document(std::move(document));
     }

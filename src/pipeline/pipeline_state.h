@@ -34,6 +34,10 @@ struct Pipeline::State {
                                                  std::stop_token stop) const;
   [[nodiscard]] Result<Answer> ask_groups(SearchResult found, const UntrustedText& question,
                                           const QueryOptions& options, std::stop_token stop) const;
+  /// What passages planted in the corpus could change in the retrieval of `found`. Error: Unsupported, naming what the
+  /// condition says nothing of.
+  [[nodiscard]] Result<RetrievalEvidence> retrieval_evidence(const SearchResult& found, const QueryOptions& options,
+                                                             const PlantedPassages& planted) const;
   /// Adds the stage "undefended": which passages stand where without defences, and what became of them.
   [[nodiscard]] Status explain(const QueryOptions& options, RetrievalMode mode, int top_k, SearchResult& result) const;
 };

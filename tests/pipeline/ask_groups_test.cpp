@@ -5,6 +5,7 @@
 #include "casemate/certify/verify.h"
 #include "casemate/core/signing.h"
 #include "casemate/generate/passage_states.h"
+#include "casemate/pipeline/prepare.h"
 #include "casemate/pipeline/replay.h"
 #include "pipeline_fixture.h"
 
@@ -147,6 +148,43 @@ TEST_F(AskGroupsTest, ACertificateReplaysOverTheStoreAndNoLongerWhenAnythingChan
     }
     EXPECT_GT(failing(certificate, *llm), 0);
   }
+}
+
+TEST_F(AskGroupsTest, WithRagPartTheEvidenceSaysWhatPlantedPassagesCouldChange) {
+  const auto llm = ferry_model();
+  std::string corpus;
+  for (int i = 0; i < 30; ++i)
+    corpus += "{\"_id\":\"other" + std::to_string(i) + "\",\"text\":\"Bread number " + std::to_string(i) +
+              " rises faster in a warm kitchen.\"}\n";
+  write("other.jsonl", corpus);
+  ASSERT_TRUE(index("other.jsonl").ok());
+  const auto ragpart = parse_defence("ragpart{fragments: 5, combination: 3}").value();
+  DefenceServices services;
+  services.encoder = encoder_.get();
+  const auto scan = create_scan_defence(ragpart, services).value();
+  ASSERT_TRUE(complete_vectors(*store_, "default", scan->recipe(), Progress::none(), {}).ok());
+  Policy policy = *find_policy("off");
+  policy.top_k = 7;
+  policy.generation = {Aggregation::kDecoding, 1, false, true, PlantedPassages{1, 1, 0.0, 1e-5}};
+  policy.defences = {ragpart};
+  const auto made = Pipeline::create(parts(llm.get()), policy);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto answer = (*made)->ask(UntrustedText("When does the ferry leave?"), {}, {}, {});
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  const std::vector<std::string>& notes = answer->evidence.stages.back().notes;
+  ASSERT_FALSE(notes.empty());
+  EXPECT_THAT(notes[0], HasSubstr("1 planted passage with 1 poisoned fragment"));
+  const auto verified = verify_certificate(answer->certificate);
+  ASSERT_TRUE(verified.ok()) << verified.error().message;
+  EXPECT_TRUE(verified->holds());
+  const bool composes = notes[0].find("stays as it is") != std::string::npos;
+  EXPECT_EQ(verified->certificate.retrieval.has_value(), composes);
+  // Undefended retrieval has no votes to speak of.
+  policy.defences.clear();
+  const auto plain = Pipeline::create(parts(llm.get()), policy).value();
+  const auto undefended = plain->ask(UntrustedText("When does the ferry leave?"), {}, {}, {});
+  ASSERT_TRUE(undefended.ok()) << undefended.error().message;
+  EXPECT_THAT(undefended->evidence.stages.back().notes.at(0), HasSubstr("nothing is claimed"));
 }
 
 TEST_F(AskGroupsTest, ReplayNamesPassagesThatTheStoreDoesNotHave) {

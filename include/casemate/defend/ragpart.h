@@ -37,6 +37,14 @@ class RagPart final : public ScanDefence {
                                          const ChunkSet* allowed, const ThreadPool& pool,
                                          std::stop_token stop) const override;
 
+  [[nodiscard]] const RagPartOptions& options() const noexcept { return options_; }
+  /// What `scan` searches with for `top_k` results.
+  [[nodiscard]] RagPartSearchOptions search_options(const DefenceQuery& query, int top_k) const;
+  /// The same scan with every list kept, for the retrieval condition of certificates. Error: as `scan`; Limit for too
+  /// many entries.
+  [[nodiscard]] Result<RagPartRanking> ranking(const Store& store, const DefenceQuery& query, int top_k,
+                                               const ChunkSet* allowed, const ThreadPool& pool) const;
+
  private:
   RagPart(const RagPartOptions& options, std::unique_ptr<VoteScan> scan);
   RagPartOptions options_;

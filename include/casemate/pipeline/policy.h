@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "casemate/certify/retrieval_condition.h"
 #include "casemate/core/status.h"
 #include "casemate/defend/defences.h"
 #include "casemate/generate/robust_rag.h"
@@ -20,6 +21,9 @@ struct GenerationChoice {
   int group_size = 1;                      ///< omega: passages a group of an aggregation; >= 1
   bool long_text = false;                  ///< answers are sentences, not a few words (aggregations only)
   bool certify = false;                    ///< say how many malicious passages cannot change the answer
+  /// Also say what such passages in the corpus could change, through RAGPart's votes (certify, group_size 1, ragpart
+  /// alone, dense). Nothing: the certificate is about the passages given.
+  std::optional<PlantedPassages> planted{};
 };
 
 /// A named, dated set of choices, so that a user needs no knob and an upgrade changes no behaviour unasked.
