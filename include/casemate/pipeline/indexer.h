@@ -58,4 +58,17 @@ struct IndexSummary {
                                                Store& store, const Encoder& encoder, Progress& progress,
                                                std::stop_token stop);
 
+/// A document that the caller holds, from an upload for instance.
+struct SuppliedDocument {
+  std::string id;
+  UntrustedText title;
+  UntrustedText text;  ///< plain text; it is cleaned as a file's is
+  std::map<std::string, std::string> metadata;
+};
+
+/// As `index_paths`, for documents in memory. `origin` is recorded as where they come from. Progress counts documents.
+[[nodiscard]] Result<IndexSummary> index_documents(std::span<const SuppliedDocument> documents,
+                                                   const std::string& origin, const IndexOptions& options, Store& store,
+                                                   const Encoder& encoder, Progress& progress, std::stop_token stop);
+
 }  // namespace casemate
