@@ -108,29 +108,34 @@ class FlipSearch {
       }
       if (versions.empty()) break;
       tried += versions.size();
-      const auto taken = take_best(versions, slot);
-      if (!taken) return taken.error();
-      if (*taken) break;
+      const auto seen = take_best(versions, slot);
+      if (!seen) return seen.error();
+      if (*seen != Seen::kNoneHelps) break;
     }
     return {};
   }
 
-  Result<bool> take_best(std::vector<PoisonDraft::Version>& versions, std::size_t slot) {
+  enum class Seen { kNoneHelps, kTaken, kRefused };
+
+  /// Takes the best of `versions` if it helps. One that only seemed to help ends the step, since finding that out may
+  /// cost more than all candidates did.
+  Result<Seen> take_best(std::vector<PoisonDraft::Version>& versions, std::size_t slot) {
     std::vector<const PoisonDraft::Version*> pointers;
     for (const PoisonDraft::Version& version : versions) pointers.push_back(&version);
     const auto values = objective_.values(pointers, slot);
     if (!values) return values.error();
     const auto best = std::max_element(values->begin(), values->end()) - values->begin();
+    const double value = (*values)[static_cast<std::size_t>(best)];
+    if (value <= value_ + kLeastGain) return Seen::kNoneHelps;
     PoisonDraft::Version& version = versions[static_cast<std::size_t>(best)];
-    const auto accepted =
-        objective_.accept(version, slot, (*values)[static_cast<std::size_t>(best)], value_ + kLeastGain);
+    const auto accepted = objective_.accept(version, slot, value, value_ + kLeastGain);
     if (!accepted) return accepted.error();
-    if (!*accepted) return false;
+    if (!*accepted) return Seen::kRefused;
     value_ = **accepted;
     current_ = std::move(version);
     trail_.flips.push_back({trail_.iterations() + 1, slot, current_.slots[slot]});
     fruitless_.clear();
-    return true;
+    return Seen::kTaken;
   }
 
   const PoisonDraft& draft_;
