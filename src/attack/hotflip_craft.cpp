@@ -1,9 +1,8 @@
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
-#include <mutex>
 
+#include "attack/craft_progress.h"
 #include "attack/flip_search.h"
 #include "attack/query_groups.h"
 #include "attack/slot_layout.h"
@@ -11,13 +10,10 @@
 #include "casemate/attack/craft_cache.h"
 #include "casemate/attack/hotflip.h"
 #include "casemate/core/hash.h"
-#include "casemate/core/progress.h"
 #include "casemate/core/thread_pool.h"
 
 namespace casemate {
 namespace {
-
-using SteadyClock = std::chrono::steady_clock;
 
 /// One document to craft.
 struct Job {
@@ -34,13 +30,17 @@ bool is_blank(std::string_view text) { return blank_separated_words(text).empty(
 class Crafting {
  public:
   Crafting(const HotFlip& attack, const AttackInput& input, const DifferentiableEncoder& encoder, std::stop_token stop)
-      : attack_(attack), options_(attack.options()), input_(input), encoder_(encoder), stop_(std::move(stop)) {}
+      : attack_(attack),
+        options_(attack.options()),
+        input_(input),
+        encoder_(encoder),
+        stop_(std::move(stop)),
+        progress_(input.tools.progress) {}
 
   Result<CraftedAttack> run() {
     if (Status planned = plan(); !planned) return planned.error();
     const TokenPool pool(encoder_);
-    const auto started = SteadyClock::now();
-    begin_progress();
+    progress_.begin(attack_.name(), jobs_.size(), static_cast<std::uint64_t>(options_.iterations), budget());
     std::vector<CraftedDocument> documents(jobs_.size());
     std::vector<std::optional<Error>> errors(jobs_.size());
     std::atomic<bool> failed = false;
@@ -59,7 +59,7 @@ class Crafting {
     } else {
       for (std::size_t i = 0; i < jobs_.size(); ++i) work(i, 0);
     }
-    end_progress(std::chrono::duration<double>(SteadyClock::now() - started).count());
+    progress_.end();
     for (const auto& error : errors) {
       if (error) return *error;
     }
@@ -185,17 +185,13 @@ class Crafting {
     const int had = trail.values.empty() ? 0 : trail.iterations();
     const std::uint64_t forward = trail.values.empty() ? 0 : trail.forward_tokens.back();
     const std::uint64_t backward = trail.values.empty() ? 0 : trail.backward_tokens.back();
-    advance(static_cast<std::uint64_t>(std::min(had, settings.iterations)));
+    progress_.advance(static_cast<std::uint64_t>(std::min(had, settings.iterations)));
     const std::unique_ptr<PoisonObjective> objective = make_objective(*job.group);
-    const Status done = search_flips(draft, pool, *objective, settings, trail, stop_, [this] { advance(1); });
+    const Status done = search_flips(draft, pool, *objective, settings, trail, stop_, [this] { progress_.advance(1); });
     if (trail.values.empty()) return done;
     if (trail.iterations() < settings.iterations && trail.settled)
-      advance(static_cast<std::uint64_t>(settings.iterations - std::max(trail.iterations(), had)));
-    {
-      const std::lock_guard lock(mutex_);
-      spent_.forward_tokens += trail.forward_tokens.back() - forward;
-      spent_.backward_tokens += trail.backward_tokens.back() - backward;
-    }
+      progress_.advance(static_cast<std::uint64_t>(settings.iterations - std::max(trail.iterations(), had)));
+    progress_.spend(trail.forward_tokens.back() - forward, trail.backward_tokens.back() - backward);
     if (cache != nullptr && trail.iterations() > had) {
       if (Status kept = cache->put(key, to_text(trail)); !kept) return kept;
     }
@@ -288,39 +284,17 @@ class Crafting {
     return {};
   }
 
-  void begin_progress() {
-    if (input_.tools.progress == nullptr) return;
-    const auto iterations = static_cast<std::uint64_t>(options_.iterations);
-    // A step embeds at most `candidates` texts, and goes forward and back once.
-    std::uint64_t budget = 0;
+  /// Tokens that all searches together may cost: a step embeds at most `candidates` texts, and goes forward and back
+  /// once.
+  [[nodiscard]] std::uint64_t budget() const {
+    std::uint64_t out = 0;
     for (const Job& job : jobs_) {
       if (job.group == nullptr) continue;
       const std::size_t length = read_passage(encoder_, job.source->text.bytes()).ids.size();
-      budget += iterations * static_cast<std::uint64_t>(options_.candidates + 2) *
-                (length + static_cast<std::uint64_t>(options_.tokens));
+      out += static_cast<std::uint64_t>(options_.iterations) * static_cast<std::uint64_t>(options_.candidates + 2) *
+             (length + static_cast<std::uint64_t>(options_.tokens));
     }
-    input_.tools.progress->note(std::string(attack_.name()) + ": " + std::to_string(jobs_.size()) +
-                                " documents, at most " + std::to_string(budget / 1000) +
-                                " thousand tokens through the encoder");
-    input_.tools.progress->begin(std::string(attack_.name()), jobs_.size() * iterations, "iterations");
-  }
-
-  void advance(std::uint64_t iterations) {
-    if (input_.tools.progress == nullptr) return;
-    const std::lock_guard lock(mutex_);
-    done_ += iterations;
-    input_.tools.progress->update(done_);
-  }
-
-  void end_progress(double seconds) {
-    if (input_.tools.progress == nullptr) return;
-    input_.tools.progress->end();
-    if (spent_.forward_tokens == 0) return;
-    input_.tools.progress->note(std::string(attack_.name()) + ": " + std::to_string(spent_.forward_tokens / 1000) +
-                                " thousand tokens forward and " + std::to_string(spent_.backward_tokens / 1000) +
-                                " thousand back, " +
-                                number_text(static_cast<double>(static_cast<std::int64_t>(seconds * 100)) / 100) +
-                                " s for " + std::to_string(jobs_.size()) + " documents");
+    return out;
   }
 
   const HotFlip& attack_;
@@ -330,9 +304,7 @@ class Crafting {
   std::stop_token stop_;
   std::vector<QueryGroup> groups_;
   std::vector<Job> jobs_;
-  std::mutex mutex_;
-  std::uint64_t done_ = 0;
-  CraftCosts spent_;
+  CraftProgress progress_;
 };
 
 }  // namespace

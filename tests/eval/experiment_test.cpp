@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <set>
 
+#include "casemate/core/yaml_options.h"
+#include "casemate/eval/answer_experiment.h"
+
 namespace casemate {
 namespace {
 
@@ -66,6 +69,14 @@ TEST(Experiment, ShippedExperimentsAreRead) {
   std::size_t read = 0;
   for (const auto& file : std::filesystem::directory_iterator(std::string(CASEMATE_SOURCE_DIR) + "/experiments")) {
     if (file.path().extension() != ".yaml") continue;
+    const auto root = YamlValue::parse_file(file.path().string());
+    ASSERT_TRUE(root.ok()) << root.error().message;
+    if (is_answer_experiment(*root)) {
+      const auto answers = read_answer_experiment(*root);
+      EXPECT_TRUE(answers.ok()) << answers.error().message;
+      ++read;
+      continue;
+    }
     const auto experiment = load_experiment(file.path().string());
     ASSERT_TRUE(experiment.ok()) << experiment.error().message;
     EXPECT_EQ(experiment->name, file.path().stem().string());

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,8 @@
 #include "casemate/attack/plant.h"
 #include "casemate/core/file_system.h"
 #include "casemate/core/random.h"
+#include "casemate/defend/defences.h"
+#include "casemate/pipeline/prepare.h"
 #include "command.h"
 #include "language_model_choice.h"
 
@@ -153,6 +156,43 @@ struct Made {
   std::size_t planted = 0;
 };
 
+/// Plants with the vectors that the store's prepared defences need: without them these would not see the poison at all,
+/// which is no defence.
+Status plant(Context& context, const AttackCommand& choice, std::span<const CraftedDocument> documents) {
+  const auto store = context.open_store(choice.into, false);
+  if (!store) return store.error();
+  const auto encoder = context.load_encoder_of(**store, choice.encoder);
+  if (!encoder) return encoder.error();
+  const auto defences = prepared_defences(**store);
+  if (!defences) return defences.error();
+  std::unique_ptr<LanguageModel> model;
+  std::vector<std::unique_ptr<ScanDefence>> scans;
+  std::vector<const VectorRecipe*> recipes;
+  for (const DefenceChoice& defence : *defences) {
+    const auto entry = find_defence(defence.name);
+    if (!entry) return entry.error();
+    if (!(*entry)->scans) continue;
+    if (needs_model(defence) && !model) {
+      auto loaded = load_language_model(context, choice.model);
+      if (!loaded) return loaded.error();
+      model = *std::move(loaded);
+    }
+    DefenceServices services;
+    services.encoder = encoder->get();
+    services.model = model.get();
+    services.store = store->get();
+    services.pool = &context.pool();
+    auto made = create_scan_defence(defence, services);
+    if (!made) return made.error();
+    const std::string kind = (*made)->recipe().kind();
+    if (std::any_of(recipes.begin(), recipes.end(), [&kind](const VectorRecipe* each) { return each->kind() == kind; }))
+      continue;
+    recipes.push_back(&(*made)->recipe());
+    scans.push_back(*std::move(made));
+  }
+  return plant_documents(**store, choice.tenant, **encoder, documents, recipes, context.progress(), context.stop);
+}
+
 Result<Made> craft(Context& context, const AttackCommand& choice) {
   bool uses_model = false;
   const auto attack = make_attack(choice, uses_model);
@@ -194,13 +234,7 @@ Result<Made> craft(Context& context, const AttackCommand& choice) {
   if (Status written = write_file_atomically(FileSystem::posix(), choice.out, text); !written) return written.error();
   Made made{crafted->documents.size(), crafted->queries.size(), crafted->fell_back, 0};
   if (!choice.into.empty()) {
-    const auto target = context.open_store(choice.into, false);
-    if (!target) return target.error();
-    const auto its = context.load_encoder_of(**target, choice.encoder);
-    if (!its) return its.error();
-    const Status planted =
-        plant_documents(**target, choice.tenant, **its, crafted->documents, {}, context.progress(), context.stop);
-    if (!planted) return planted.error();
+    if (Status planted = plant(context, choice, crafted->documents); !planted) return planted.error();
     made.planted = crafted->documents.size();
   }
   std::error_code ignored;
@@ -239,8 +273,6 @@ int run(Context& context, const AttackCommand& choice) {
   if (made->planted > 0) {
     std::cout << "planted " << made->planted << " in " << choice.into << "; casemate attack --remove " << choice.into
               << " takes them out\n";
-    context.say(
-        "where the store has vectors for a defence that scans, casemate prepare makes those of the planted too");
   }
   return kDone;
 }

@@ -7,9 +7,9 @@
 
 namespace casemate {
 
-// Attacks on answers (RobustRAG's paper, section V): each document wants one wrong answer to one query. The wrong answer
-// is the target's own where it has one, else another target's right answer of the same kind (year, number, name, other)
-// and length that neither answers the query nor stands in it. What stands in the documents: answer_attacks.h.
+// Attacks on answers (RobustRAG's paper, section V): each document wants one wrong answer to one query. The wrong
+// answer is the target's own where it has one, else another target's right answer of the same kind (year, number, name,
+// other) and length that neither answers the query nor stands in it. What stands in the documents: answer_attacks.h.
 
 struct PiaOptions {
   int repeat = 10;              ///< times the instruction stands in the document; in [1, 100]
