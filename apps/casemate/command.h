@@ -22,6 +22,7 @@ struct Command {
 
 std::function<int()> set_up_ask(CLI::App& app, Context& context);
 std::function<int()> set_up_attack(CLI::App& app, Context& context);
+std::function<int()> set_up_audit(CLI::App& app, Context& context);
 std::function<int()> set_up_backup(CLI::App& app, Context& context);
 std::function<int()> set_up_check(CLI::App& app, Context& context);
 std::function<int()> set_up_compact(CLI::App& app, Context& context);
@@ -31,6 +32,7 @@ std::function<int()> set_up_documents(CLI::App& app, Context& context);
 std::function<int()> set_up_embed(CLI::App& app, Context& context);
 std::function<int()> set_up_eval(CLI::App& app, Context& context);
 std::function<int()> set_up_index(CLI::App& app, Context& context);
+std::function<int()> set_up_keys(CLI::App& app, Context& context);
 std::function<int()> set_up_keywords(CLI::App& app, Context& context);
 std::function<int()> set_up_recall(CLI::App& app, Context& context);
 std::function<int()> set_up_metrics(CLI::App& app, Context& context);
@@ -42,6 +44,7 @@ std::function<int()> set_up_prepare(CLI::App& app, Context& context);
 std::function<int()> set_up_restore(CLI::App& app, Context& context);
 std::function<int()> set_up_seal(CLI::App& app, Context& context);
 std::function<int()> set_up_search(CLI::App& app, Context& context);
+std::function<int()> set_up_serve(CLI::App& app, Context& context);
 std::function<int()> set_up_theory(CLI::App& app, Context& context);
 std::function<int()> set_up_verify(CLI::App& app, Context& context);
 

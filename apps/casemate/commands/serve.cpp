@@ -1,0 +1,235 @@
+#include "apps/server/server.h"
+
+#include <iostream>
+
+#include "apps/server/audit_log.h"
+#include "apps/server/ingestor.h"
+#include "apps/server/services.h"
+#include "casemate/core/untrusted_text.h"
+#include "command.h"
+#include "language_model_choice.h"
+
+namespace casemate::cli {
+namespace {
+
+struct ServeChoice {
+  std::string store;
+  std::vector<std::string> policies = {"off"};
+  std::vector<std::string> defences;
+  std::string encoder;
+  std::string reranker;
+  std::string states_folder;
+  std::string sign_with;
+  std::string keys;
+  std::string scores_for = "writer";
+  std::string audit;
+  std::string audit_key;
+  bool audit_queries = false;
+  bool no_model = false;
+  bool read_only = false;
+  bool verbose = false;
+  int query_threads = 0;
+  int query_queue = 256;
+  int model_queue = 32;
+  LanguageModelChoice model;
+  server::ServerOptions server;
+  server::GateOptions gate;
+  server::Limits limits;
+};
+
+Result<std::vector<Policy>> chosen_policies(const ServeChoice& choice) {
+  std::vector<Policy> out;
+  for (const std::string& name : choice.policies) {
+    auto policy = find_policy(name);
+    if (!policy) return policy.error();
+    for (const std::string& text : choice.defences) {
+      const auto defence = parse_defence(text);
+      if (!defence) return defence.error();
+      policy->defences.push_back(*defence);
+    }
+    out.push_back(*std::move(policy));
+  }
+  return out;
+}
+
+/// The encoder of the store; without a store one that is named, or the default where it is here.
+Result<std::unique_ptr<Encoder>> serve_encoder(Context& context, const ServeChoice& choice, const Store* store) {
+  if (store != nullptr) return context.load_encoder_of(*store, choice.encoder);
+  EncoderChoice encoder;
+  encoder.encoder = choice.encoder;
+  auto loaded = context.load_encoder(encoder);
+  if (!loaded && choice.encoder.empty() && loaded.error().code == ErrorCode::kNotFound)
+    return std::unique_ptr<Encoder>();
+  return loaded;
+}
+
+Result<std::unique_ptr<server::Engine>> open_engine(Context& context, const ServeChoice& choice) {
+  auto policies = chosen_policies(choice);
+  if (!policies) return policies.error();
+  server::EngineParts parts;
+  parts.pool = &context.pool();
+  if (!choice.store.empty()) {
+    auto store = context.open_store(choice.store, true);
+    if (!store) return store.error();
+    parts.store = *std::move(store);
+  }
+  auto encoder = serve_encoder(context, choice, parts.store.get());
+  if (!encoder) return encoder.error();
+  parts.encoder = *std::move(encoder);
+  if (!choice.no_model) {
+    auto model = load_language_model(context, choice.model);
+    if (!model) return model.error();
+    parts.model = *std::move(model);
+  }
+  if (!choice.reranker.empty()) {
+    auto reranker = load_reranker(choice.reranker, {}, context.pool());
+    if (!reranker) return reranker.error();
+    parts.reranker = *std::move(reranker);
+  }
+  if (!choice.sign_with.empty()) {
+    auto key = SigningKey::load(choice.sign_with);
+    if (!key) return key.error();
+    parts.key = std::make_unique<SigningKey>(*key);
+  }
+  auto states = PassageStates::create({.folder = choice.states_folder});
+  if (!states) return states.error();
+  parts.states = *std::move(states);
+  return server::Engine::create(std::move(parts), *std::move(policies));
+}
+
+Result<std::unique_ptr<server::KeyStore>> open_keys(const ServeChoice& choice) {
+  if (choice.keys.empty() && choice.store.empty()) return std::unique_ptr<server::KeyStore>();
+  return server::KeyStore::open(choice.keys.empty() ? join_path(choice.store, server::kKeyFile) : choice.keys);
+}
+
+/// A server that other machines reach needs keys before it listens.
+Status check_exposure(const ServeChoice& choice, const server::KeyStore* keys) {
+  const auto loopback = server::is_loopback(choice.server.address);
+  if (!loopback) return loopback.error();
+  if (*loopback) return {};
+  const auto in_use = keys == nullptr ? Result<bool>(false) : keys->in_use();
+  if (!in_use) return in_use.error();
+  if (*in_use) return {};
+  return Error{
+      ErrorCode::kInvalidOption,
+      "listening on " + choice.server.address +
+          " lets other machines in, and there are no keys: make one with casemate keys add NAME --store STORE"};
+}
+
+Result<std::unique_ptr<server::AuditLog>> open_audit(const ServeChoice& choice, const server::Engine& engine) {
+  if (choice.audit.empty()) return std::unique_ptr<server::AuditLog>();
+  server::AuditOptions options;
+  options.path = choice.audit;
+  options.keep_queries = choice.audit_queries;
+  if (choice.audit_key.empty()) return server::AuditLog::open(options, engine.key());
+  const auto key = SigningKey::load(choice.audit_key);
+  if (!key) return key.error();
+  return server::AuditLog::open(options, *key);
+}
+
+Status serve(Context& context, ServeChoice& choice) {
+  const auto scores_for = server::parse_role(choice.scores_for);
+  if (!scores_for) return scores_for.error();
+  const auto keys = open_keys(choice);
+  if (!keys) return keys.error();
+  if (Status safe = check_exposure(choice, keys->get()); !safe) return safe;
+  const auto engine = open_engine(context, choice);
+  if (!engine) return engine.error();
+  const auto audit = open_audit(choice, **engine);
+  if (!audit) return audit.error();
+  server::Log log(std::cerr, choice.verbose ? server::LogLevel::kInfo : server::LogLevel::kWarning);
+  server::Metrics metrics;
+  const bool writes = !choice.read_only && !choice.store.empty();
+  std::unique_ptr<server::Ingestor> ingestor;
+  if (writes) {
+    server::IngestorOptions options;
+    options.store = choice.store;
+    ingestor = std::make_unique<server::Ingestor>(options, **engine, metrics, log);
+  }
+  const int threads = choice.query_threads > 0 ? choice.query_threads : ThreadPool::available_cores();
+  server::WorkQueue queries(threads, static_cast<std::size_t>(choice.query_queue));
+  server::WorkQueue answers(1, static_cast<std::size_t>(choice.model_queue));
+  server::Server* listening = nullptr;
+  server::Services services{**engine, metrics, log, choice.limits, *scores_for, audit->get(), ingestor.get(), {}, {}};
+  services.draining = [&listening] { return listening != nullptr && listening->draining(); };
+  services.queue = [&](std::string_view name) {
+    const server::WorkQueue& queue = name == "model" ? answers : queries;
+    return server::Metrics::Queue{static_cast<double>(queue.waiting()), static_cast<double>(queue.running())};
+  };
+  server::Router router;
+  server::add_all_routes(router, services);
+  choice.gate.loopback = *server::is_loopback(choice.server.address);
+  server::Gate gate(keys->get(), choice.gate);
+  const auto made = server::Server::create(choice.server, router, gate, {queries, answers}, metrics, log);
+  if (!made) return made.error();
+  listening = made->get();
+  context.say("casemate: serving on http://" + choice.server.address + ":" + std::to_string((*made)->port()) +
+              " (GET /docs describes it)");
+  (*made)->run(context.stop);
+  return {};
+}
+
+void add_limits(CLI::App& app, ServeChoice& choice) {
+  server::ServerOptions& server = choice.server;
+  const auto number = [&app](const char* name, int& out, int low, int high, const char* text) {
+    app.add_option(name, out, text)->check(CLI::Range(low, high))->capture_default_str();
+  };
+  number("--max-connections", server.max_connections, 1, 65536, "open at once; further ones get 503");
+  number("--idle-timeout-ms", server.idle_timeout_ms, 10, 3'600'000, "between the requests of a connection");
+  number("--header-timeout-ms", server.header_timeout_ms, 10, 3'600'000, "for the head of a request");
+  number("--body-timeout-ms", server.body_timeout_ms, 10, 3'600'000, "for the body of a request");
+  number("--write-timeout-ms", server.write_timeout_ms, 10, 3'600'000, "for a piece of an answer");
+  number("--request-timeout-ms", server.request_timeout_ms, 10, 3'600'000, "for the work of a request; then 504");
+  number("--drain-timeout-ms", server.drain_timeout_ms, 0, 3'600'000, "for requests under way at the end");
+  number("--query-threads", choice.query_threads, 0, 256, "retrievals at the same time; 0: as many as cores");
+  number("--query-queue", choice.query_queue, 1, 100'000, "retrievals that may wait; further ones get 503");
+  number("--model-queue", choice.model_queue, 1, 100'000, "answers that may wait for the model; further ones get 503");
+  number("--requests-per-minute", choice.gate.requests_per_minute, 0, 1'000'000,
+         "of one key; 0: no limit; over it 429");
+  number("--max-top-k", choice.limits.max_top_k, 1, 1000, "largest top_k");
+  app.add_option("--max-body-bytes", choice.limits.max_body_bytes, "largest body; over it 413")->capture_default_str();
+  app.add_option("--max-upload-bytes", choice.limits.max_upload_bytes, "largest body with documents")
+      ->capture_default_str();
+  app.add_option("--max-documents", choice.limits.max_documents, "documents of one upload")->capture_default_str();
+  app.add_option("--max-question-bytes", choice.limits.max_question_bytes, "longest question")->capture_default_str();
+}
+
+}  // namespace
+
+std::function<int()> set_up_serve(CLI::App& app, Context& context) {
+  auto choice = std::make_shared<ServeChoice>();
+  app.add_option("store", choice->store,
+                 "the store's folder; without one the server screens, answers from given passages and verifies");
+  app.add_option("--address", choice->server.address,
+                 "IP address to listen on; one that other machines reach needs keys (casemate keys)")
+      ->capture_default_str();
+  app.add_option("--port", choice->server.port, "0: any that is free")->capture_default_str();
+  app.add_option("--policy", choice->policies, "policies that requests may name, the default first")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--defence", choice->defences,
+                 "a defence besides each policy's, as NAME or 'NAME{option: value, ...}'");
+  app.add_option("--encoder", choice->encoder, "where the store's encoder lies, if not where the store remembers");
+  app.add_option("--reranker", choice->reranker, "folder of a SequenceClassification model");
+  add_language_model_options(app, choice->model);
+  app.add_flag("--no-model", choice->no_model, "load no language model: retrieval and screening only");
+  app.add_flag("--read-only", choice->read_only, "documents cannot be added or removed over HTTP");
+  app.add_option("--keys", choice->keys, "file with the keys; default: keys.db in the store");
+  app.add_option("--tenant", choice->gate.local_tenant, "whose documents are served where no key is needed")
+      ->capture_default_str();
+  app.add_option("--scores-for", choice->scores_for, "least role that is shown raw scores: reader, writer or admin")
+      ->capture_default_str();
+  app.add_option("--audit", choice->audit, "file that records what was asked, as a chain of hashes");
+  app.add_flag("--audit-queries", choice->audit_queries, "record the text of questions too, not only hashes");
+  app.add_option("--audit-key", choice->audit_key, "secret key that signs the audit's heads; default: as --sign-with");
+  app.add_option("--sign-with", choice->sign_with, "secret key for certificates; default: a new one that is not kept");
+  app.add_option("--passage-states", choice->states_folder, "folder that keeps what the model read of each passage");
+  app.add_flag("--log-requests", choice->verbose, "a line of JSON for each request on standard error");
+  add_limits(app, *choice);
+  return [choice, &context] {
+    if (Status served = serve(context, *choice); !served) return context.fail(served.error());
+    return kDone;
+  };
+}
+
+}  // namespace casemate::cli

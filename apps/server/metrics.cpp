@@ -1,0 +1,98 @@
+#include "metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+namespace casemate::server {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+
+const Histogram::BucketBoundaries& seconds_buckets() {
+  static const Histogram::BucketBoundaries buckets = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+                                                      0.5,   1,      2.5,   5,    10,    30,   60,  120};
+  return buckets;
+}
+
+}  // namespace
+
+struct Metrics::State {
+  prometheus::Registry registry;
+  Family<Counter>& requests =
+      BuildCounter().Name("casemate_requests_total").Help("Requests by route and status").Register(registry);
+  Family<Histogram>& seconds = BuildHistogram()
+                                   .Name("casemate_request_seconds")
+                                   .Help("Time from a request's first byte to its last answer byte")
+                                   .Register(registry);
+  Family<Counter>& refused =
+      BuildCounter().Name("casemate_refused_total").Help("Requests refused before their work").Register(registry);
+  Gauge& connections = BuildGauge().Name("casemate_connections").Help("Open connections").Register(registry).Add({});
+  Family<Counter>& tokens =
+      BuildCounter().Name("casemate_model_tokens_total").Help("Tokens of the language model").Register(registry);
+  Family<Counter>& answers =
+      BuildCounter().Name("casemate_answers_total").Help("Answers, and which are certified").Register(registry);
+  Family<Counter>& verdicts = BuildCounter()
+                                  .Name("casemate_verdicts_total")
+                                  .Help("Verdicts about passages by stage and decision")
+                                  .Register(registry);
+  Family<Counter>& ingested =
+      BuildCounter().Name("casemate_ingested_total").Help("Documents and passages stored").Register(registry);
+  Family<Gauge>& queue = BuildGauge().Name("casemate_queue").Help("Requests that wait or run").Register(registry);
+};
+
+Metrics::Metrics() : state_(std::make_unique<State>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::request(std::string_view route, unsigned status, double seconds) {
+  const std::string name(route);
+  state_->requests.Add({{"route", name}, {"status", std::to_string(status)}}).Increment();
+  state_->seconds.Add({{"route", name}}, seconds_buckets()).Observe(seconds);
+}
+
+void Metrics::refused(std::string_view reason) { state_->refused.Add({{"reason", std::string(reason)}}).Increment(); }
+
+void Metrics::connections(int change) { state_->connections.Increment(change); }
+
+void Metrics::tokens(std::size_t prompt, std::size_t generated) {
+  state_->tokens.Add({{"kind", "prompt"}}).Increment(static_cast<double>(prompt));
+  state_->tokens.Add({{"kind", "generated"}}).Increment(static_cast<double>(generated));
+}
+
+void Metrics::answer(bool certificate_asked, bool certified) {
+  const char* kind = certified ? "certified" : certificate_asked ? "not_certified" : "plain";
+  state_->answers.Add({{"kind", kind}}).Increment();
+}
+
+void Metrics::evidence(const Evidence& evidence) {
+  for (const StageEvidence& stage : evidence.stages) {
+    for (const Verdict& verdict : stage.verdicts) {
+      state_->verdicts.Add({{"stage", stage.stage}, {"decision", std::string(decision_name(verdict.decision))}})
+          .Increment();
+    }
+  }
+}
+
+void Metrics::ingested(std::uint64_t documents, std::uint64_t passages) {
+  state_->ingested.Add({{"kind", "documents"}}).Increment(static_cast<double>(documents));
+  state_->ingested.Add({{"kind", "passages"}}).Increment(static_cast<double>(passages));
+}
+
+std::string Metrics::text(const std::function<Queue(std::string_view name)>& queue) const {
+  for (const char* name : {"query", "model"}) {
+    const Queue now = queue(name);
+    state_->queue.Add({{"queue", name}, {"state", "waiting"}}).Set(now.waiting);
+    state_->queue.Add({{"queue", name}, {"state", "running"}}).Set(now.running);
+  }
+  return prometheus::TextSerializer().Serialize(state_->registry.Collect());
+}
+
+}  // namespace casemate::server

@@ -1,0 +1,157 @@
+#include "server.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <set>
+
+#include "connection.h"
+
+namespace casemate::server {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+Result<asio::ip::address> parse_address(const std::string& text) {
+  if (text == "localhost") return asio::ip::address(asio::ip::address_v4::loopback());
+  error_code code;
+  const auto address = asio::ip::make_address(text, code);
+  if (code)
+    return Error{ErrorCode::kInvalidOption, "address must be an IP address such as 127.0.0.1 or ::1, or localhost"};
+  return address;
+}
+
+Error bind_error(const tcp::endpoint& endpoint, const error_code& code) {
+  const ErrorCode kind = code == asio::error::access_denied ? ErrorCode::kPermission : ErrorCode::kUnavailable;
+  return {kind, "cannot listen on " + endpoint.address().to_string() + " port " + std::to_string(endpoint.port()) +
+                    ": " + code.message()};
+}
+
+}  // namespace
+
+Result<bool> is_loopback(const std::string& address) {
+  const auto parsed = parse_address(address);
+  if (!parsed) return parsed.error();
+  return parsed->is_loopback();
+}
+
+struct Server::State {
+  State(Shared given) : shared(std::move(given)) {}
+
+  Shared shared;
+  asio::io_context io{1};
+  tcp::acceptor acceptor{io};
+  asio::steady_timer drain_timer{io};
+  std::set<Connection*> connections;
+  std::atomic<bool> draining = false;
+
+  asio::awaitable<void> accept();
+  asio::awaitable<void> serve(std::shared_ptr<Connection> connection);
+  void start(tcp::socket socket);
+  void drain();
+  void ended(Connection* connection);
+};
+
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Server::~Server() = default;
+
+Result<std::unique_ptr<Server>> Server::create(const ServerOptions& options, const Router& router, Gate& gate,
+                                               Lanes lanes, Metrics& metrics, Log& log) {
+  const auto address = parse_address(options.address);
+  if (!address) return address.error();
+  auto state = std::make_unique<State>(Shared{options, router, gate, lanes, metrics, log});
+  const tcp::endpoint endpoint(*address, options.port);
+  error_code code;
+  state->acceptor.open(endpoint.protocol(), code);
+  if (!code) state->acceptor.set_option(tcp::acceptor::reuse_address(true), code);
+  if (!code) state->acceptor.bind(endpoint, code);
+  if (!code) state->acceptor.listen(asio::socket_base::max_listen_connections, code);
+  if (code) return bind_error(endpoint, code);
+  return std::unique_ptr<Server>(new Server(std::move(state)));
+}
+
+std::uint16_t Server::port() const noexcept {
+  error_code ignored;
+  return state_->acceptor.local_endpoint(ignored).port();
+}
+
+bool Server::draining() const noexcept { return state_->draining; }
+
+asio::awaitable<void> Server::State::accept() {
+  while (!draining) {
+    error_code code;
+    tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, code));
+    if (draining || code == asio::error::operation_aborted) co_return;
+    if (!code) {
+      start(std::move(socket));
+      continue;
+    }
+    // Out of descriptors, say: those that are open must end first.
+    shared.log.write(LogLevel::kWarning, "accept_failed", {{"what", code.message()}});
+    asio::steady_timer pause(io, std::chrono::milliseconds(100));
+    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, code));
+  }
+}
+
+void Server::State::start(tcp::socket socket) {
+  error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  if (connections.size() >= static_cast<std::size_t>(shared.options.max_connections)) {
+    shared.metrics.refused("connections");
+    static constexpr std::string_view kFull =
+        "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    socket.non_blocking(true, ignored);
+    socket.write_some(asio::buffer(kFull), ignored);
+    return;
+  }
+  auto connection = std::make_shared<Connection>(std::move(socket), shared);
+  connections.insert(connection.get());
+  shared.metrics.connections(+1);
+  asio::co_spawn(io, serve(std::move(connection)), asio::detached);
+}
+
+asio::awaitable<void> Server::State::serve(std::shared_ptr<Connection> connection) {
+  co_await connection->serve();
+  ended(connection.get());
+}
+
+void Server::State::ended(Connection* connection) {
+  connections.erase(connection);
+  shared.metrics.connections(-1);
+  if (draining && connections.empty()) drain_timer.cancel();
+}
+
+void Server::State::drain() {
+  draining = true;
+  shared.draining = true;
+  shared.log.write(LogLevel::kInfo, "draining", {{"connections", connections.size()}});
+  error_code ignored;
+  acceptor.close(ignored);
+  for (Connection* connection : std::set<Connection*>(connections)) connection->end_if_idle();
+  if (connections.empty()) return;
+  drain_timer.expires_after(std::chrono::milliseconds(shared.options.drain_timeout_ms));
+  drain_timer.async_wait([this](const error_code& code) {
+    if (code) return;
+    shared.log.write(LogLevel::kWarning, "drain_timeout", {{"connections", connections.size()}});
+    for (Connection* connection : std::set<Connection*>(connections)) connection->abort();
+  });
+}
+
+void Server::run(std::stop_token stop) {
+  State& state = *state_;
+  asio::co_spawn(state.io, state.accept(), asio::detached);
+  const std::stop_callback on_stop(stop, [&state] { asio::post(state.io, [&state] { state.drain(); }); });
+  state.io.run();
+  // Handlers that were left behind hold timers of this loop, so they end before it does.
+  state.shared.lanes.query.close();
+  state.shared.lanes.model.close();
+}
+
+}  // namespace casemate::server
