@@ -33,6 +33,10 @@ nlohmann::ordered_json head_json(const Attack& attack, const std::string& id) {
   return out;
 }
 
+nlohmann::ordered_json rewards_json(const ParaphraseRewards& rewards) {
+  return {{"semantic", rewards.semantic}, {"retrieval", rewards.retrieval}, {"copying", rewards.copying}};
+}
+
 void add_trace(const CraftTrace& trace, nlohmann::ordered_json& out) {
   nlohmann::ordered_json tokens = nlohmann::ordered_json::array();
   for (const ChangedToken& each : trace.tokens) {
@@ -77,6 +81,10 @@ std::string attack_record_json(const Attack& attack, const CraftedDocument& docu
   if (!document.target_answer.empty()) out["target_answer"] = document.target_answer.for_json();
   if (!document.canary.empty()) out["canary"] = document.canary;
   if (document.trace) add_trace(*document.trace, out);
+  if (document.paraphrase) {
+    out["rewards_before"] = rewards_json(document.paraphrase->before);
+    out["rewards_after"] = rewards_json(document.paraphrase->after);
+  }
   out["title"] = document.title.for_json();
   out["text"] = document.text.for_json();
   return out.dump();

@@ -9,6 +9,8 @@ namespace casemate {
 namespace {
 
 constexpr std::array kAttacks = {
+    AttackEntry{"advraggen", "irrelevant documents paraphrased by the language model so that they are retrieved",
+                AttackAccess::kWhiteBox, "AML.T0070 AML.T0066", "LLM04 LLM08", "LLM05 LLM09", make_advraggen, true},
     AttackEntry{"contradictory", "copies of passages with a right answer swapped for a wrong one",
                 AttackAccess::kCorpusOnly, "AML.T0070 AML.T0071", "LLM04 LLM08", "LLM05 LLM09", make_contradictory},
     AttackEntry{"hotflip", "tokens chosen by the retriever's gradient, in one place of irrelevant documents",

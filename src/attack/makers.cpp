@@ -1,5 +1,6 @@
 #include "attack/makers.h"
 
+#include "casemate/attack/advraggen.h"
 #include "casemate/attack/answer_poisons.h"
 #include "casemate/attack/corpus_poisons.h"
 #include "casemate/attack/leak.h"
@@ -16,6 +17,21 @@ MadeAttack upcast(Result<std::unique_ptr<T>> made) {
 }
 
 }  // namespace
+
+MadeAttack make_advraggen(const YamlValue& map) {
+  AdvRagGenOptions out;
+  YamlOptions options(map);
+  options.read("rounds", out.rounds, 1, 20)
+      .read("proposals", out.proposals, 1, 64)
+      .read("documents_per_query", out.documents_per_query, 1, 100)
+      .read("max_new_tokens", out.max_new_tokens, 1, 2048)
+      .read("temperature", out.temperature, 0.0, 5.0)
+      .read("semantic_weight", out.semantic_weight, 0.0, 100.0)
+      .read("retrieval_weight", out.retrieval_weight, 0.0, 100.0)
+      .read("copying_weight", out.copying_weight, 0.0, 100.0);
+  if (Status read = options.finish(); !read) return read.error();
+  return upcast(AdvRagGen::create(out));
+}
 
 MadeAttack make_contradictory(const YamlValue& map) {
   ContradictoryOptions out;

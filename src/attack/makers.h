@@ -10,6 +10,7 @@ namespace casemate {
 
 // Each fills its attack's options from a YAML map. Error: InvalidOption for a bad or misspelt option.
 using MadeAttack = Result<std::unique_ptr<Attack>>;
+[[nodiscard]] MadeAttack make_advraggen(const YamlValue& map);
 [[nodiscard]] MadeAttack make_contradictory(const YamlValue& map);
 [[nodiscard]] MadeAttack make_hotflip(const YamlValue& map);
 [[nodiscard]] MadeAttack make_hotflip_ragmask(const YamlValue& map);

@@ -202,7 +202,7 @@ class ExperimentRun {
         craft_cache_ = *std::move(cache);
       }
       AttackInput input{data_.passages, attack->aims_at_each_query() ? asked_ : data_.questions, experiment_.seed};
-      input.tools = {parts_.encoder, parts_.model, craft_cache_.get(), parts_.pool, &progress_};
+      input.tools = {parts_.encoder, nullptr, parts_.model, craft_cache_.get(), parts_.pool, &progress_};
       auto documents = attack->craft(input, stop_);
       if (!documents) return documents.error();
       crafted = *std::move(documents);

@@ -41,7 +41,7 @@ class HotFlipModel : public ::testing::Test {
   CraftedAttack craft(const HotFlipOptions& options, const Encoder& encoder) {
     const auto attack = HotFlip::create(options);
     EXPECT_TRUE(attack.ok()) << attack.error().message;
-    auto crafted = (*attack)->craft({passages_, targets_, 3, {&encoder, nullptr, nullptr, &pool_}}, {});
+    auto crafted = (*attack)->craft({passages_, targets_, 3, {&encoder, nullptr, nullptr, nullptr, &pool_}}, {});
     EXPECT_TRUE(crafted.ok()) << crafted.error().message;
     return *std::move(crafted);
   }

@@ -202,7 +202,7 @@ TEST(HotFlip, ALongerRunBeginsWithTheShorterOneAndACacheChangesNothingButTheCost
     options.iterations = iterations;
     const auto attack = HotFlip::create(options);
     std::string out;
-    for (const CraftedDocument& document : craft(options, corpus, {&encoder, nullptr, cache}).documents)
+    for (const CraftedDocument& document : craft(options, corpus, {&encoder, nullptr, nullptr, cache}).documents)
       out += attack_record_json(**attack, document) + "\n";
     return out;
   };
@@ -236,7 +236,7 @@ TEST(HotFlip, ThreadsAndAStopInBetweenDoNotChangeWhatIsMadeAnotherSeedDoes) {
   };
   const std::string once = text_of(craft(options, corpus, {&encoder}));
   const ThreadPool pool(2);
-  EXPECT_EQ(text_of(craft(options, corpus, {&encoder, nullptr, nullptr, &pool})), once);
+  EXPECT_EQ(text_of(craft(options, corpus, {&encoder, nullptr, nullptr, nullptr, &pool})), once);
   EXPECT_NE(text_of(craft(options, corpus, {&encoder}, 2)), once);
 
   class Stopping final : public Progress {
@@ -251,12 +251,12 @@ TEST(HotFlip, ThreadsAndAStopInBetweenDoNotChangeWhatIsMadeAnotherSeedDoes) {
   } progress;
   auto cache = open_craft_cache(folder.path("crafted.jsonl"));
   ASSERT_TRUE(cache.ok());
-  const auto stopped =
-      (*attack)->craft({corpus.passages, corpus.targets, 1, {&encoder, nullptr, cache->get(), nullptr, &progress}},
-                       progress.stop.get_token());
+  const auto stopped = (*attack)->craft(
+      {corpus.passages, corpus.targets, 1, {&encoder, nullptr, nullptr, cache->get(), nullptr, &progress}},
+      progress.stop.get_token());
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
-  EXPECT_EQ(text_of(craft(options, corpus, {&encoder, nullptr, cache->get()})), once);
+  EXPECT_EQ(text_of(craft(options, corpus, {&encoder, nullptr, nullptr, cache->get()})), once);
 }
 
 TEST(HotFlip, HostileInputHasADefinedResult) {

@@ -29,6 +29,7 @@ struct AttackCommand {
   std::string out = "attack.jsonl";
   std::string into;
   std::string remove;
+  std::string preferences;
   std::string tenant = "default";
   std::string encoder;
   std::uint64_t seed = 42;
@@ -211,7 +212,7 @@ Result<Made> craft(Context& context, const AttackCommand& choice) {
   std::unique_ptr<LanguageModel> model;
   const bool has_texts =
       std::all_of(targets->begin(), targets->end(), [](const AttackTarget& each) { return !each.wrong_texts.empty(); });
-  if (uses_model && !has_texts) {
+  if (uses_model && !((*attack)->name() == "poison" && has_texts)) {
     auto loaded = load_language_model(context, choice.model);
     if (!loaded) return loaded.error();
     model = *std::move(loaded);
@@ -225,13 +226,22 @@ Result<Made> craft(Context& context, const AttackCommand& choice) {
   const auto cache = open_craft_cache(work_path(choice));
   if (!cache) return cache.error();
   AttackInput input{*corpus, *targets, choice.seed};
-  input.tools = {encoder->get(), model.get(), cache->get(), &context.pool(), &context.progress()};
+  input.tools = {encoder->get(), nullptr, model.get(), cache->get(), &context.pool(), &context.progress()};
   const auto crafted = (*attack)->craft(input, context.stop);
   if (!crafted) return crafted.error();
   std::string text;
   for (const CraftedDocument& each : crafted->documents) text += attack_record_json(**attack, each) + "\n";
   for (const CraftedQuery& each : crafted->queries) text += attack_record_json(**attack, each) + "\n";
   if (Status written = write_file_atomically(FileSystem::posix(), choice.out, text); !written) return written.error();
+  if (!choice.preferences.empty()) {
+    std::string pairs;
+    for (const CraftedDocument& each : crafted->documents) {
+      if (!each.paraphrase) continue;
+      for (const ParaphrasePreference& pair : each.paraphrase->preferences)
+        pairs += preference_record_json(pair) + "\n";
+    }
+    if (Status kept = write_file_atomically(FileSystem::posix(), choice.preferences, pairs); !kept) return kept.error();
+  }
   Made made{crafted->documents.size(), crafted->queries.size(), crafted->fell_back, 0};
   if (!choice.into.empty()) {
     if (Status planted = plant(context, choice, crafted->documents); !planted) return planted.error();
@@ -297,6 +307,8 @@ std::function<int()> set_up_attack(CLI::App& app, Context& context) {
       ->capture_default_str();
   app.add_flag("--overwrite", choice->overwrite, "write over --out");
   app.add_option("--into", choice->into, "plant the documents in this store, marked, so that --remove finds them");
+  app.add_option("--export-preferences", choice->preferences,
+                 "advraggen: write each round's best and worst proposal for a trainer of preferences, as JSON lines");
   app.add_option("--remove", choice->remove, "take out of this store what was planted, and nothing else");
   app.add_option("--tenant", choice->tenant, "whose documents")->capture_default_str();
   app.add_option("--seed", choice->seed, "of everything that is drawn")->capture_default_str();

@@ -51,6 +51,7 @@ struct AttackTarget {
 /// What an attack may work with beside the corpus. Not owned; a part that is null is not there.
 struct AttackTools {
   const Encoder* encoder = nullptr;  ///< the retriever's; white-box attacks need one with gradients
+  const Encoder* judge = nullptr;    ///< another one, to judge likeness of meaning; null: the retriever's
   LanguageModel* model = nullptr;    ///< writes text
   CraftCache* cache = nullptr;       ///< keeps costly work from run to run, and from condition to condition
   const ThreadPool* pool = nullptr;  ///< documents are crafted side by side
@@ -83,6 +84,27 @@ struct CraftTrace {
   std::uint64_t backward_tokens = 0;  ///< and back
 };
 
+/// What a paraphrase is worth to an attacker.
+struct ParaphraseRewards {
+  double semantic = 0;   ///< cosine to the original
+  double retrieval = 0;  ///< similarity to the query in the retriever
+  double copying = 0;    ///< ROUGE-L with the query: less is better
+};
+
+/// Two answers to one prompt, for a trainer of preferences.
+struct ParaphrasePreference {
+  std::string prompt;
+  std::string chosen;
+  std::string rejected;
+};
+
+/// How a paraphrased document came to be.
+struct ParaphraseTrace {
+  ParaphraseRewards before;  ///< of the source document
+  ParaphraseRewards after;   ///< of the planted text
+  std::vector<ParaphrasePreference> preferences;
+};
+
 /// A document that an attack made, with how it was made.
 struct CraftedDocument {
   std::string id;  ///< "casemate-attack/<attack>/<number from 0>"
@@ -96,6 +118,7 @@ struct CraftedDocument {
   UntrustedText target_answer{};            ///< what it wants to be answered; empty where it wants nothing
   std::string canary{};                     ///< a string that stands nowhere else: seen in an answer, it leaked
   std::optional<CraftTrace> trace{};        ///< of attacks that optimise
+  std::optional<ParaphraseTrace> paraphrase{};
 };
 
 /// A query that an attack made, to be asked as it is.
@@ -139,10 +162,12 @@ inline constexpr char kAttackIdPrefix[] = "casemate-attack/";
 
 /// One JSON line of attack.jsonl: {id, attack, parameters, access, atlas, owasp_2025, owasp_2026, source_document,
 /// target_queries, changed, fell_back, note, title, text}; where there are such, also target_answer, canary, and the
-/// trace as {iterations, start_similarity, final_similarity, objective, tokens, forward_tokens, backward_tokens}. Valid
-/// UTF-8 whatever the texts hold.
+/// trace as {iterations, start_similarity, final_similarity, objective, tokens, forward_tokens, backward_tokens} or
+/// {rewards_before, rewards_after}, each {semantic, retrieval, copying}. Valid UTF-8 whatever the texts hold.
 [[nodiscard]] std::string attack_record_json(const Attack& attack, const CraftedDocument& document);
 /// The same for a query: {id, attack, parameters, access, atlas, owasp_2025, owasp_2026, anchor, query}.
 [[nodiscard]] std::string attack_record_json(const Attack& attack, const CraftedQuery& query);
+/// One JSON line for trainers of preferences (DPO): {prompt, chosen, rejected}.
+[[nodiscard]] std::string preference_record_json(const ParaphrasePreference& preference);
 
 }  // namespace casemate
