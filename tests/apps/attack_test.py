@@ -70,6 +70,11 @@ class Attack(CliTest):
         self.assertEqual(self.attack("--remove", self.store, "--json").json(), {"removed": 4})
         self.assertEqual(self.run_program("documents", self.store, "--json", code=0).json_lines(), before)
 
+    def test_what_was_planted_is_found_by_prepared_defences_too(self):
+        self.craft("query-as-poison{documents_per_query: 1}", "a.jsonl", "--into", self.store, "--quiet")
+        found = self.search("the ferry waits", "--policy", "balanced-2026-11", "--top-k", "20", mode="dense")["hits"]
+        self.assertTrue(any(hit["document"].startswith("casemate-attack/") for hit in found), found)
+
     def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(self):
         self.queries.write_text("".join(f"{' '.join(WORDS[i % 7:i % 7 + 4])}\n" for i in range(60)))
         name = "hotflip{tokens: 10, iterations: 100, candidates: 9, batch: 2, documents_per_query: 6}"

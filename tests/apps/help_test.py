@@ -12,6 +12,8 @@ OPTIONS = {
              "--max-file-bytes --batch",
     "search": QUERY,
     "ask": QUERY + " --model --context",
+    "attack": "--list --queries --query --limit --store --out --overwrite --into --remove --tenant --seed --encoder "
+              "--export-preferences --model",
     "embed": "--jsonl --query --passage --special-tokens --encoder --max-tokens --pooling --query-prefix "
              "--passage-prefix --strict",
     "keywords": "--jsonl --all --strict",
