@@ -5,6 +5,7 @@ import pathlib
 import sys
 
 import ragmask_rows
+import robust_rows
 
 
 def main():
@@ -33,6 +34,7 @@ def main():
     rows.append(("embedding, tokens a second", f"{rate['casemate']:,}", f"{encoder['llama.cpp']:,}, llama.cpp", f"{encoder['ratio_to_llama.cpp']:.2f}x",
                  ">= 2x", encoder["ratio_to_llama.cpp"] >= 2.0))
     rows += ragmask_rows.rows(folder)
+    rows += robust_rows.rows(folder)
     header = ("what", "Casemate", "peer", "ratio", "goal", "reached")
     text = [header] + [row[:5] + ("yes" if row[5] else "NO",) for row in rows]
     widths = [max(len(row[i]) for row in text) for i in range(len(header))]
