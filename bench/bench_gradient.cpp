@@ -5,29 +5,13 @@
 // Prints {"tokens", "threads", "forward_seconds", "gradient_seconds", "backward_to_forward"}: medians; the backward
 // pass's time is what the gradient takes beyond a forward pass. Runs alternate, after one of each to warm up.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 
 #include "casemate/core/random.h"
 #include "casemate/encoder/bert_encoder.h"
-
-namespace {
-
-template <typename Work>
-double seconds_of(const Work& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-}  // namespace
+#include "timing.h"
 
 int main(int argc, char** argv) {
   using namespace casemate;

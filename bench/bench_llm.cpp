@@ -7,16 +7,11 @@
 #include <vector>
 
 #include "casemate/llm/llama_model.h"
+#include "timing.h"
 
 namespace {
 
 using namespace casemate;
-
-double seconds_of(const auto& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 template <typename T>
 T take(Result<T> result) {

@@ -7,7 +7,6 @@
 // answer has new passages each time, so nothing of them can be kept; instruction and examples stay computed between
 // answers, for both sides, as in a service.
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -19,23 +18,11 @@
 #include "casemate/core/random.h"
 #include "casemate/generate/robust_rag.h"
 #include "casemate/llm/llama_model.h"
+#include "timing.h"
 
 namespace {
 
 using namespace casemate;
-
-template <typename Work>
-double seconds_of(const Work& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// Ten passages that all name the height, among sentences that differ each time.
 std::vector<PromptPassage> passages_of(RandomStream& random) {
