@@ -6,8 +6,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <csignal>
 #include <set>
 
 #include "connection.h"
@@ -49,10 +51,13 @@ struct Server::State {
   asio::io_context io{1};
   tcp::acceptor acceptor{io};
   asio::steady_timer drain_timer{io};
+  asio::signal_set hang_up{io, SIGHUP};
+  std::function<void()> reload;
   std::set<Connection*> connections;
   std::atomic<bool> draining = false;
 
   asio::awaitable<void> accept();
+  void wait_for_reload();
   asio::awaitable<void> serve(std::shared_ptr<Connection> connection);
   void start(tcp::socket socket);
   void drain();
@@ -134,6 +139,7 @@ void Server::State::drain() {
   shared.log.write(LogLevel::kInfo, "draining", {{"connections", connections.size()}});
   error_code ignored;
   acceptor.close(ignored);
+  hang_up.cancel(ignored);
   for (Connection* connection : std::set<Connection*>(connections)) connection->end_if_idle();
   if (connections.empty()) return;
   drain_timer.expires_after(std::chrono::milliseconds(shared.options.drain_timeout_ms));
@@ -144,8 +150,19 @@ void Server::State::drain() {
   });
 }
 
+void Server::State::wait_for_reload() {
+  hang_up.async_wait([this](const error_code& code, int) {
+    if (code) return;
+    if (reload) reload();
+    wait_for_reload();
+  });
+}
+
+void Server::on_reload(std::function<void()> reload) { state_->reload = std::move(reload); }
+
 void Server::run(std::stop_token stop) {
   State& state = *state_;
+  state.wait_for_reload();
   asio::co_spawn(state.io, state.accept(), asio::detached);
   const std::stop_callback on_stop(stop, [&state] { asio::post(state.io, [&state] { state.drain(); }); });
   state.io.run();

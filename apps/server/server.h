@@ -48,6 +48,8 @@ class Server {
   [[nodiscard]] std::uint16_t port() const noexcept;
   /// True from the moment that `stop` was requested: no request that is not here yet is taken.
   [[nodiscard]] bool draining() const noexcept;
+  /// Called on SIGHUP, where bytes are moved: it must not wait for anything. Set before `run`.
+  void on_reload(std::function<void()> reload);
   /// Serves until `stop` is requested, then lets requests under way end, at most `drain_timeout_ms`.
   void run(std::stop_token stop);
 

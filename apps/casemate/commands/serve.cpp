@@ -6,7 +6,9 @@
 #include "apps/server/ingestor.h"
 #include "apps/server/services.h"
 #include "casemate/core/untrusted_text.h"
+#include "casemate/core/yaml_options.h"
 #include "command.h"
+#include "environment.h"
 #include "language_model_choice.h"
 
 namespace casemate::cli {
@@ -14,6 +16,7 @@ namespace {
 
 struct ServeChoice {
   std::string store;
+  std::string config_file;  ///< the one that options got their defaults from
   std::vector<std::string> policies = {"off"};
   std::vector<std::string> defences;
   std::string encoder;
@@ -58,8 +61,9 @@ Result<std::unique_ptr<Encoder>> serve_encoder(Context& context, const ServeChoi
   EncoderChoice encoder;
   encoder.encoder = choice.encoder;
   auto loaded = context.load_encoder(encoder);
-  if (!loaded && choice.encoder.empty() && loaded.error().code == ErrorCode::kNotFound)
-    return std::unique_ptr<Encoder>();
+  const bool absent =
+      !loaded && (loaded.error().code == ErrorCode::kNotFound || loaded.error().code == ErrorCode::kUnavailable);
+  if (absent && choice.encoder.empty()) return std::unique_ptr<Encoder>();
   return loaded;
 }
 
@@ -127,6 +131,32 @@ Result<std::unique_ptr<server::AuditLog>> open_audit(const ServeChoice& choice, 
   return server::AuditLog::open(options, *key);
 }
 
+/// The default policy that the configuration names now: the first of `serve: policy:`.
+Result<std::string> configured_policy(const std::string& config_file) {
+  if (config_file.empty()) return Error{ErrorCode::kNotFound, "the server was started without --config"};
+  const auto root = YamlValue::parse_file(config_file);
+  if (!root) return root.error();
+  const auto section = root->find("serve");
+  const auto policy = section ? section->find("policy") : std::nullopt;
+  if (!policy) return Error{ErrorCode::kNotFound, config_file + " names no policy under serve"};
+  if (!policy->is_list()) return policy->text();
+  const auto names = policy->texts();
+  if (!names) return names.error();
+  if (names->empty()) return policy->error(ErrorCode::kInvalidInput, "names no policy");
+  return names->front();
+}
+
+/// What SIGHUP does. Whatever is wrong leaves things as they are.
+void reload(const std::string& config_file, server::Engine& engine, server::Log& log) {
+  const auto name = configured_policy(config_file);
+  const Status set = name ? engine.set_default_policy(*name) : Status(name.error());
+  if (set) {
+    log.write(server::LogLevel::kWarning, "reloaded", {{"policy", engine.default_policy().name}});
+  } else {
+    log.write(server::LogLevel::kError, "reload_failed", {{"what", UntrustedText(set.error().message).for_log(500)}});
+  }
+}
+
 Status serve(Context& context, ServeChoice& choice) {
   const auto scores_for = server::parse_role(choice.scores_for);
   if (!scores_for) return scores_for.error();
@@ -163,6 +193,7 @@ Status serve(Context& context, ServeChoice& choice) {
   const auto made = server::Server::create(choice.server, router, gate, {queries, answers}, metrics, log);
   if (!made) return made.error();
   listening = made->get();
+  (*made)->on_reload([&choice, &log, raw = engine->get()] { reload(choice.config_file, *raw, log); });
   context.say("casemate: serving on http://" + choice.server.address + ":" + std::to_string((*made)->port()) +
               " (GET /docs describes it)");
   (*made)->run(context.stop);
@@ -226,7 +257,9 @@ std::function<int()> set_up_serve(CLI::App& app, Context& context) {
   app.add_option("--passage-states", choice->states_folder, "folder that keeps what the model read of each passage");
   app.add_flag("--log-requests", choice->verbose, "a line of JSON for each request on standard error");
   add_limits(app, *choice);
-  return [choice, &context] {
+  return [choice, &app, &context] {
+    const CLI::Option* config = app.get_parent()->get_option("--config");
+    choice->config_file = config->empty() ? environment_variable("CASEMATE_CONFIG") : config->as<std::string>();
     if (Status served = serve(context, *choice); !served) return context.fail(served.error());
     return kDone;
   };

@@ -39,8 +39,9 @@ Response verify(const Services& services, Exchange& exchange) {
   }
   fields.text("public_key", key_text, 64);
   if (const auto wrong = fields.finish()) return error_response(*wrong);
-  // A certificate's file is canonical JSON: the object that a client read from it gives the same bytes again.
-  if (object != nullptr) text = object->dump();
+  // A certificate's file is one line of canonical JSON: the object that a client read from it gives the same bytes
+  // again.
+  if (object != nullptr) text = object->dump() + "\n";
   VerifyOptions options;
   if (!key_text.empty()) {
     const auto bytes = from_hex(key_text);
