@@ -72,7 +72,7 @@ class Attack(CliTest):
 
     def test_what_was_planted_is_found_by_prepared_defences_too(self):
         self.craft("query-as-poison{documents_per_query: 1}", "a.jsonl", "--into", self.store, "--quiet")
-        found = self.search("the ferry waits", "--policy", "balanced-2026-11", "--top-k", "20", mode="dense")["hits"]
+        found = self.search("the ferry waits", "--policy", "fast-2026-11", "--top-k", "20", mode="dense")["hits"]
         self.assertTrue(any(hit["document"].startswith("casemate-attack/") for hit in found), found)
 
     def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(self):
