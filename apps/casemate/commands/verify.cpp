@@ -1,7 +1,6 @@
 #include "casemate/certify/verify.h"
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "casemate/core/file_system.h"
 #include "casemate/pipeline/replay.h"
@@ -10,8 +9,6 @@
 
 namespace casemate::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct VerifyChoice {
   std::string file;
@@ -37,24 +34,6 @@ Status replay(Context& context, const VerifyChoice& choice, Verification& found)
   for (CertificateCheck& check : *checks) found.checks.push_back(std::move(check));
   found.not_checked.clear();
   return {};
-}
-
-Json verification_json(const Verification& found) {
-  Json checks = Json::array();
-  for (const CertificateCheck& check : found.checks) {
-    checks.push_back({{"check", check.what}, {"holds", check.holds}, {"detail", check.detail}});
-  }
-  return {{"holds", found.holds()},
-          {"method", method_name(found.certificate)},
-          {"k_prime", found.certificate.k_prime},
-          {"passages", found.certificate.passages.size()},
-          {"claim", claim_of(found.certificate)},
-          {"answer", found.certificate.answer.for_json()},
-          {"public_key", to_hex(found.public_key)},
-          {"checks", std::move(checks)},
-          {"assumptions", assumptions_of(found.certificate)},
-          {"not_covered", not_covered_by(found.certificate)},
-          {"not_checked", found.not_checked}};
 }
 
 void print_verification(const Verification& found) {
@@ -94,7 +73,7 @@ int run(Context& context, const VerifyChoice& choice) {
     if (Status replayed = replay(context, choice, *found); !replayed) return context.fail(replayed.error());
   }
   if (context.json) {
-    std::cout << verification_json(*found).dump() << '\n';
+    std::cout << to_json(*found) << '\n';
   } else {
     print_verification(*found);
   }

@@ -6,23 +6,6 @@
 namespace casemate::server {
 namespace {
 
-Json verification_json(const Verification& found) {
-  Json checks = Json::array();
-  for (const CertificateCheck& check : found.checks)
-    checks.push_back({{"check", check.what}, {"holds", check.holds}, {"detail", check.detail}});
-  return {{"holds", found.holds()},
-          {"method", method_name(found.certificate)},
-          {"k_prime", found.certificate.k_prime},
-          {"passages", found.certificate.passages.size()},
-          {"claim", claim_of(found.certificate)},
-          {"answer", found.certificate.answer.for_json()},
-          {"public_key", to_hex(found.public_key)},
-          {"checks", std::move(checks)},
-          {"assumptions", assumptions_of(found.certificate)},
-          {"not_covered", not_covered_by(found.certificate)},
-          {"not_checked", found.not_checked}};
-}
-
 Response verify(const Services& services, Exchange& exchange) {
   const auto body = read_object(exchange.request());
   if (const auto* wrong = std::get_if<ApiError>(&body)) return error_response(*wrong);
@@ -55,7 +38,7 @@ Response verify(const Services& services, Exchange& exchange) {
   }
   const auto verification = verify_certificate(text, options);
   if (!verification) return failed(services, exchange, verification.error());
-  return json_response(verification_json(*verification));
+  return json_response(Json::parse(to_json(*verification)));
 }
 
 }  // namespace

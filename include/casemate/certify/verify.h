@@ -34,4 +34,8 @@ struct Verification {
 /// Error: what `read_certificate` says; Limit where a check would take too long. Thread-safe.
 [[nodiscard]] Result<Verification> verify_certificate(std::string_view file, const VerifyOptions& options = {});
 
+/// One object: holds, method, k_prime, passages, claim, answer, public_key, checks, assumptions, not_covered,
+/// not_checked.
+[[nodiscard]] std::string to_json(const Verification& found);
+
 }  // namespace casemate
