@@ -46,6 +46,7 @@ std::function<int()> set_up_seal(CLI::App& app, Context& context);
 std::function<int()> set_up_search(CLI::App& app, Context& context);
 std::function<int()> set_up_serve(CLI::App& app, Context& context);
 std::function<int()> set_up_theory(CLI::App& app, Context& context);
+std::function<int()> set_up_certify(CLI::App& app, Context& context);
 std::function<int()> set_up_verify(CLI::App& app, Context& context);
 
 }  // namespace casemate::cli

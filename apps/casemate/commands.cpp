@@ -28,6 +28,7 @@ std::span<const Command> commands() {
       Command{"restore", "make a store from a backup", set_up_restore},
       Command{"migrate", "bring a store of an older format up to date", set_up_migrate},
       Command{"theory", "sufficient conditions of robustness, with their assumptions", set_up_theory},
+      Command{"certify", "certificates over a data set: answers that stay right under attack", set_up_certify},
       Command{"verify", "check an answer's certificate, without any model", set_up_verify},
       Command{"recall", "recall and MRR of retrieval on a SQuAD file", set_up_recall},
       Command{"metrics", "metrics over files: rankings, texts, and two logs compared", set_up_metrics},

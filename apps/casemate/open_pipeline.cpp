@@ -58,6 +58,19 @@ void add_generation_options(CLI::App& app, GenerationOptions& options) {
   app.add_flag("--certify", options.certify,
                "also say how many malicious passages cannot change the answer, with a certificate that casemate verify "
                "checks (with --aggregate)");
+  options.planted.planted = 0;
+  app.add_option("--planted", options.planted.planted,
+                 "with --certify and ragpart: also claim what so many passages planted in the corpus could change; 0: "
+                 "the certificate is about the passages given")
+      ->check(CLI::Range(0, 1000));
+  app.add_option("--poisoned-fragments", options.planted.poisoned_fragments,
+                 "of each planted passage, how many of its fragments have arbitrary content")
+      ->check(CLI::Range(0, 20))
+      ->capture_default_str();
+  app.add_option("--max-similarity", options.planted.s_max,
+                 "of each planted passage, how similar to the question its other fragments can be at most")
+      ->check(CLI::Range(-1.0, 1.0))
+      ->capture_default_str();
   app.add_option(
       "--sign-with", options.key,
       "secret key for certificates (casemate seal --new-key makes one); default: a new one that is not kept");

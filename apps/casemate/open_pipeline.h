@@ -22,9 +22,9 @@ struct GenerationOptions {
   int group_size = 0;       ///< 0: as the policy says
   bool long_text = false;
   bool certify = false;
-  PlantedPassages planted;    ///< planted.planted 0: nothing is asked about the corpus
-  std::string key;            ///< file of a secret key that signs certificates
-  std::string states_folder;  ///< where states of passages are kept between runs; empty: nowhere
+  PlantedPassages planted{0, 1, 0.5, 1e-5};  ///< planted 0: nothing is asked about the corpus
+  std::string key;                           ///< file of a secret key that signs certificates
+  std::string states_folder;                 ///< where states of passages are kept between runs; empty: nowhere
 };
 
 /// What search and ask can be told.

@@ -13,6 +13,9 @@ namespace {
 constexpr const char* kNoProbabilities =
     "the model gives no probabilities, so how near its answers were to others is not known";
 
+/// What the rules look at together.
+constexpr std::size_t kMostGroups = 64;
+
 class Certifier {
  public:
   Certifier(LanguageModel& model, const Question& question, std::span<const PromptPassage> passages,
@@ -80,6 +83,8 @@ class Certifier {
   }
 
   Result<AnswerCertificate> decoding() {
+    const auto slack = refusal_slack(model_, certify_.epsilon);
+    if (!slack) return slack.error();
     DecodingEvidence evidence;
     auto eta = to_billionths_above_one(options_.eta);
     auto gamma = to_billionths(options_.gamma);
@@ -96,8 +101,10 @@ class Certifier {
     for (const GroupAnswer& group : answer_.groups) {
       const auto refusal = to_billionths(group.abstention_probability);
       if (!refusal) return refusal.error();
-      evidence.groups.push_back({*refusal});
-      counts.push_back(evidence.gamma - *refusal > certify_.epsilon);
+      // A group that is too near to gamma stands in the certificate as if it were there: it is the attacker's.
+      const bool near_gamma = std::max(*refusal - evidence.gamma, evidence.gamma - *refusal) <= *slack;
+      evidence.groups.push_back({near_gamma ? evidence.gamma : *refusal});
+      counts.push_back(!near_gamma && *refusal < evidence.gamma);
     }
     if (std::none_of(counts.begin(), counts.end(), [](bool each) { return each; }))
       return refused("every group declines, or nearly so");
@@ -143,7 +150,8 @@ class Certifier {
       out.groups[group.group] = *std::move(sparse);
     }
     if (!step.no_retrieval.empty()) {
-      auto near = no_retrieval_candidates(step.no_retrieval, step.no_retrieval.back().second, certify_.epsilon);
+      auto near = no_retrieval_candidates(
+          step.no_retrieval, unlisted_bound(step.no_retrieval, options_.listed_probabilities), certify_.epsilon);
       if (!near) return near.error();
       if (*near) out.no_retrieval = **std::move(near);
     }
@@ -192,7 +200,11 @@ Result<AnswerCertificate> certify_answer(LanguageModel& model, const Question& q
                                          std::stop_token stop) {
   if (answer.groups.size() != passage_groups(passages.size(), options.group_size).size())
     return Error{ErrorCode::kInvalidArgument, "the answer's groups are not those of the passages"};
-  if (!answer.from_passages) return Certifier::refused("the passages agree on nothing, so the model answered alone");
+  // Under decoding, tokens that no passage decided can be forced all the same.
+  if (!answer.from_passages && answer.steps.empty())
+    return Certifier::refused("the passages agree on nothing, so the model answered alone");
+  if (answer.groups.size() > kMostGroups)
+    return Certifier::refused("there are more than " + std::to_string(kMostGroups) + " groups");
   Certifier certifier(model, question, passages, options, answer, certify, stop);
   switch (options.method) {
     case Aggregation::kVoting:

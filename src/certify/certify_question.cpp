@@ -191,7 +191,7 @@ class Prefixes {
     const auto alone = session_.no_retrieval();
     if (!alone) return alone.error();
     if (!alone->empty()) {
-      auto near = no_retrieval_candidates(*alone, alone->back().second, epsilon_);
+      auto near = no_retrieval_candidates(*alone, unlisted_bound(*alone, listed_), epsilon_);
       if (!near) return near.error();
       if (*near) step.alone = **std::move(near);
     }
@@ -219,6 +219,8 @@ Result<CaseOutcome> by_decoding(LanguageModel& model, const Question& question, 
                                         " different groups can come about, and decoding looks at no more than " +
                                         std::to_string(kMaxGroups) + " together"};
   }
+  const auto slack = refusal_slack(model, certify.epsilon);
+  if (!slack) return slack.error();
   const auto eta = Decimal::from(options.eta);
   if (!eta) return eta.error().in("eta");
   const auto gamma = to_billionths(options.gamma);
@@ -246,7 +248,7 @@ Result<CaseOutcome> by_decoding(LanguageModel& model, const Question& question, 
     for (const std::size_t group : cases.of(each)) {
       const auto refusal = to_billionths((*session)->abstention_probability(group));
       if (!refusal) return refusal.error();
-      const bool near_gamma = std::max(*refusal - *gamma, *gamma - *refusal) <= certify.epsilon;
+      const bool near_gamma = std::max(*refusal - *gamma, *gamma - *refusal) <= *slack;
       if (near_gamma) {
         ++case_options.corrupted_groups;
       } else if (*refusal < *gamma) {

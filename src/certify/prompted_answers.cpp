@@ -1,6 +1,7 @@
 #include "certify/prompted_answers.h"
 
 #include "casemate/certify/decoding.h"
+#include "casemate/generate/decoding_session.h"
 
 namespace casemate {
 
@@ -10,6 +11,16 @@ Result<std::optional<Billionths>> group_margin(const GroupAnswer& group) {
   const auto margin = to_billionths(*group.smallest_gap);
   if (!margin) return margin.error();
   return std::optional<Billionths>(*margin);
+}
+
+Result<Billionths> refusal_slack(const LanguageModel& model, Billionths epsilon) {
+  const auto words = model.tokenize(abstention_text(), SpecialTokens::kAsText);
+  if (!words) return words.error();
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(words->ids.size())) * epsilon;
+}
+
+double unlisted_bound(std::span<const std::pair<TokenId, double>> listed, std::size_t most) {
+  return listed.size() < most ? DecodingSession::kLeastProbability : listed.back().second;
 }
 
 Result<HintedAnswer> PromptedAnswers::answer(std::span<const std::string> hints) {

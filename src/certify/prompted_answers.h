@@ -16,6 +16,13 @@ namespace casemate {
 /// same again. Error: Model where it is no probability.
 [[nodiscard]] Result<std::optional<Billionths>> group_margin(const GroupAnswer& group);
 
+/// The error of the probability of declining, a product of one factor a token: as often `epsilon` as the words have
+/// tokens.
+[[nodiscard]] Result<Billionths> refusal_slack(const LanguageModel& model, Billionths epsilon);
+
+/// Most that a token can have which is not among `listed`, the likeliest, descending, where at most `most` were listed.
+[[nodiscard]] double unlisted_bound(std::span<const std::pair<TokenId, double>> listed, std::size_t most);
+
 /// Second prompts of keyword aggregation: each set of hints is asked once. Arguments must outlive it.
 class PromptedAnswers {
  public:

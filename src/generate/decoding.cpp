@@ -91,6 +91,8 @@ Result<RobustAnswer> answer_by_decoding(LanguageModel& model, const Question& qu
     if (static_cast<int>(ids.size()) == options.max_new_tokens || (*session)->full()) break;
     if (Status pushed = (*session)->push(token); !pushed) return pushed.error();
   }
+  answer.from_passages =
+      std::any_of(answer.steps.begin(), answer.steps.end(), [](const AnswerStep& step) { return step.from_passages; });
   for (GroupAnswer& group : answer.groups) group.agreement /= static_cast<double>(answer.steps.size());
   auto text = model.detokenize(ids);
   if (!text) return text.error();

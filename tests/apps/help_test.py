@@ -11,7 +11,10 @@ OPTIONS = {
              "--chunk-tokens --chunk-overlap --one-passage --generate-ids --hidden-files --text-column --id-column "
              "--max-file-bytes --batch",
     "search": QUERY,
-    "ask": QUERY + " --model --context",
+    "ask": QUERY + " --model --context --aggregate --group-size --long --certify --planted --poisoned-fragments "
+                   "--max-similarity --sign-with --passage-states --option --certificate",
+    "certify": "--format --method --malicious --threat --passages --questions --seed --live --out --model",
+    "verify": "--key --replay --tenant --option --model",
     "attack": "--list --queries --query --limit --store --out --overwrite --into --remove --tenant --seed --encoder "
               "--export-preferences --model",
     "embed": "--jsonl --query --passage --special-tokens --encoder --max-tokens --pooling --query-prefix "

@@ -36,7 +36,8 @@ void print_certified(const GenerationEvidence& generation, std::size_t passages)
     return;
   }
   const std::string budget = std::to_string(generation.k_prime);
-  std::cout << "Certified: no " << budget << " of these " << passages << " passages can change this answer";
+  std::cout << "Certified: no " << budget << " of these " << passages << " passages can change this answer"
+            << (generation.method == "keyword" ? " (up to case, punctuation, articles and white space)" : "");
   if (!generation.limited_by.empty()) std::cout << " (more is not claimed: " << generation.limited_by << ")";
   std::cout << ".\n";
 }
@@ -88,7 +89,8 @@ struct AskChoice {
 };
 
 int run(Context& context, const AskChoice& asked) {
-  const PipelineChoice& choice = asked.pipeline;
+  PipelineChoice choice = asked.pipeline;
+  if (!asked.options.empty() && choice.generation.aggregation.empty()) choice.generation.aggregation = "voting";
   auto open = open_pipeline(context, choice, true);
   if (!open) return context.fail(open.error());
   for (const std::string& option : asked.options) open->options.options.emplace_back(option);

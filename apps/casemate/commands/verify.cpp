@@ -32,7 +32,10 @@ Status replay(Context& context, const VerifyChoice& choice, Verification& found)
   auto checks = replay_certificate(found.certificate, *passages, options, **model, context.stop);
   if (!checks) return checks.error();
   for (CertificateCheck& check : *checks) found.checks.push_back(std::move(check));
-  found.not_checked.clear();
+  // Replaying settles what the model says, not who signed it or what retrieval found.
+  std::erase_if(found.not_checked,
+                [](const std::string& sentence) { return sentence.find("--replay") != std::string::npos; });
+  if (found.certificate.retrieval) found.not_checked.emplace_back("that retrieval gives these lists");
   return {};
 }
 

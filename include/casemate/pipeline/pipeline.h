@@ -83,10 +83,10 @@ struct PipelineParts {
   const Encoder* encoder = nullptr;    ///< null: words alone can be searched
   LanguageModel* model = nullptr;      ///< null: search only, and no defence that asks a model
   const Reranker* reranker = nullptr;  ///< for `rerank` by cross-encoder
-  PassageStates* states = nullptr;     ///< of passages that isolated prompts have read; null: each is read anew
-  const SigningKey* key = nullptr;     ///< signs certificates; null: a key that nobody knows is made for the pipeline
   PassageCache* cache = nullptr;       ///< null: what defences compute is kept in memory, for this pipeline
   const ThreadPool* pool = nullptr;    ///< required
+  PassageStates* states = nullptr;     ///< of passages that isolated prompts have read; null: each is read anew
+  const SigningKey* key = nullptr;     ///< signs certificates; null: a key that nobody knows is made for the pipeline
 };
 
 /// One way from a question to passages or to an answer, built from a policy. Thread-safe.
