@@ -44,6 +44,19 @@ class PoisonObjective {
   CraftCosts costs_;
 };
 
+/// Gradients of a version's similarity, computed for all its places at once and kept until it is forgotten.
+class SimilarityGradient {
+ public:
+  /// [hidden], of place `slot` of `version`, the same one until `forget`; empty where no reader sees the place. Error:
+  /// what the encoder says.
+  [[nodiscard]] Result<std::vector<float>> at(const DifferentiableEncoder& encoder, std::span<const float> target,
+                                              const PoisonDraft::Version& version, std::size_t slot, CraftCosts& costs);
+  void forget() noexcept { gradients_.reset(); }
+
+ private:
+  std::optional<GradientResult> gradients_;
+};
+
 /// `target` [d]: the value is the embedding's inner product with it. All must outlive the objective.
 [[nodiscard]] std::unique_ptr<PoisonObjective> make_similarity_objective(const DifferentiableEncoder& encoder,
                                                                          std::span<const float> target);

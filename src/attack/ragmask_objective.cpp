@@ -28,20 +28,11 @@ class RagMaskObjective final : public PoisonObjective {
   }
 
   Result<std::vector<float>> gradient(std::size_t slot) override {
-    const std::size_t position = current_.positions[slot];
-    if (position == PoisonDraft::kCutOff) return std::vector<float>{};
-    if (!gradients_) {
-      auto found = encoder_.gradient(std::span(&current_.ids, 1), target_);
-      if (!found) return found.error();
-      costs_.forward_tokens += found->forward_tokens;
-      costs_.backward_tokens += found->backward_tokens;
-      gradients_ = *std::move(found);
-    }
-    const auto row = std::span(gradients_->gradients).subspan(position * gradients_->hidden, gradients_->hidden);
-    std::vector<float> out(row.begin(), row.end());
+    auto out = similarity_gradient_.at(encoder_, target_, current_, slot, costs_);
+    if (!out || out->empty()) return out;
     // Where this segment already stands out, less similarity is better.
     if (excess(state_.similarity, state_.perturbed[segment_of(slot)]) > 0 && options_.penalty > 1) {
-      for (float& each : out) each = -each;
+      for (float& each : *out) each = -each;
     }
     return out;
   }
@@ -105,7 +96,7 @@ class RagMaskObjective final : public PoisonObjective {
   void take(const Version& version, State state) {
     current_ = version;
     state_ = std::move(state);
-    gradients_.reset();
+    similarity_gradient_.forget();
   }
 
   Result<std::vector<double>> embed(const std::vector<std::vector<TokenId>>& sequences) {
@@ -145,7 +136,7 @@ class RagMaskObjective final : public PoisonObjective {
   HotFlipOptions options_;
   Version current_;
   State state_;
-  std::optional<GradientResult> gradients_;
+  SimilarityGradient similarity_gradient_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ class SimilarityObjective final : public PoisonObjective {
 
   Result<double> start(const Version& version) override {
     current_ = version;
-    gradients_.reset();
+    similarity_gradient_.forget();
     const Version* one = &version;
     const auto found = values(std::span(&one, 1), 0);
     if (!found) return found.error();
@@ -18,17 +18,7 @@ class SimilarityObjective final : public PoisonObjective {
   }
 
   Result<std::vector<float>> gradient(std::size_t slot) override {
-    const std::size_t position = current_.positions[slot];
-    if (position == PoisonDraft::kCutOff) return std::vector<float>{};
-    if (!gradients_) {
-      auto found = encoder_.gradient(std::span(&current_.ids, 1), target_);
-      if (!found) return found.error();
-      costs_.forward_tokens += found->forward_tokens;
-      costs_.backward_tokens += found->backward_tokens;
-      gradients_ = *std::move(found);
-    }
-    const auto row = std::span(gradients_->gradients).subspan(position * gradients_->hidden, gradients_->hidden);
-    return std::vector<float>(row.begin(), row.end());
+    return similarity_gradient_.at(encoder_, target_, current_, slot, costs_);
   }
 
   Result<std::vector<double>> values(std::span<const Version* const> versions, std::size_t /*slot*/) override {
@@ -48,7 +38,7 @@ class SimilarityObjective final : public PoisonObjective {
                                        double least) override {
     if (value <= least) return std::optional<double>();
     current_ = version;
-    gradients_.reset();
+    similarity_gradient_.forget();
     return std::optional(value);
   }
 
@@ -56,10 +46,26 @@ class SimilarityObjective final : public PoisonObjective {
   const DifferentiableEncoder& encoder_;
   std::span<const float> target_;
   Version current_;
-  std::optional<GradientResult> gradients_;  ///< of the current version
+  SimilarityGradient similarity_gradient_;  ///< of the current version
 };
 
 }  // namespace
+
+Result<std::vector<float>> SimilarityGradient::at(const DifferentiableEncoder& encoder, std::span<const float> target,
+                                                  const PoisonDraft::Version& version, std::size_t slot,
+                                                  CraftCosts& costs) {
+  const std::size_t position = version.positions[slot];
+  if (position == PoisonDraft::kCutOff) return std::vector<float>{};
+  if (!gradients_) {
+    auto found = encoder.gradient(std::span(&version.ids, 1), target);
+    if (!found) return found.error();
+    costs.forward_tokens += found->forward_tokens;
+    costs.backward_tokens += found->backward_tokens;
+    gradients_ = *std::move(found);
+  }
+  const auto row = std::span(gradients_->gradients).subspan(position * gradients_->hidden, gradients_->hidden);
+  return std::vector<float>(row.begin(), row.end());
+}
 
 double similarity_to(std::span<const float> target, std::span<const float> embedding) {
   double sum = 0;
