@@ -3,14 +3,14 @@ import http.client
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 import unittest
 
-from cli import USER_CACHE
+import packages
 from serving import ServerTest
 
 FERRIES = {f"ferry{n}.txt": f"The ferry to {island} leaves at {hour}." for n, (island, hour) in enumerate(
@@ -222,27 +222,19 @@ class Answers(Served):
         self.assertTrue(events[-2]["casemate"]["sources"])
         self.assertIn("total_tokens", events[-1]["usage"])
 
-    def test_openais_own_client_works_unchanged(self):
-        python = self.openai_python()
+    def test_openais_own_clients_work_unchanged(self):
         self.serve(model=self.fake_model())
-        script = pathlib.Path(__file__).with_name("openai_client.py")
-        done = subprocess.run([python, script, f"http://127.0.0.1:{self.port}/v1"], capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        here, url = pathlib.Path(__file__).parent, f"http://127.0.0.1:{self.port}/v1"
+        with self.subTest("Python"):
+            self.passes(packages.python_with(self, "openai"), here / "openai_client.py", url)
+        with self.subTest("Node"):
+            # Node looks for packages beside the script.
+            script = shutil.copy(here / "openai_client.mjs", packages.node_with(self, "openai"))
+            self.passes("node", script, url)
 
-    def openai_python(self):
-        """A Python with the package openai: this one, or one in the cache, made at first use."""
-        if subprocess.run([sys.executable, "-c", "import openai"], capture_output=True).returncode == 0:
-            return sys.executable
-        folder = pathlib.Path(USER_CACHE, "casemate", "python-openai")
-        python = folder / "bin" / "python"
-        if python.exists() and subprocess.run([python, "-c", "import openai"], capture_output=True).returncode == 0:
-            return python
-        made = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True)
-        if made.returncode == 0:
-            made = subprocess.run([python, "-m", "pip", "install", "-q", "openai"], capture_output=True, timeout=300)
-        if made.returncode != 0:
-            self.skipTest("the package openai cannot be installed here")
-        return python
+    def passes(self, *command):
+        done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 class Load(Served):
