@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from cli import USER_CACHE
 
@@ -33,16 +34,34 @@ def runs(*command, **options):
 
 def python_with(test, package, module=None):
     """A Python that can import the package: this one, or one in the cache."""
-    module = module or package.replace("-", "_")
-    if runs(sys.executable, "-c", f"import {module}"):
-        return sys.executable
+    there = ("-c", "import " + (module or package.replace("-", "_")))
+    if runs(sys.executable, *there):
+        return pathlib.Path(sys.executable)
+    return environment_with(test, package, lambda folder: runs(folder / "bin" / "python", *there)) / "bin" / "python"
+
+
+def program_with(test, package, name):
+    """The path of a program: one that is installed here, or that of a Python package in the cache."""
+    if shutil.which(name):
+        return pathlib.Path(shutil.which(name))
+    return environment_with(test, package, lambda folder: (folder / "bin" / name).exists()) / "bin" / name
+
+
+def environment_with(test, package, is_there):
     with alone("python-" + package) as folder:
         python = folder / "bin" / "python"
-        if runs(python, "-c", f"import {module}"):
-            return python
-        if not (runs(sys.executable, "-m", "venv", folder) and runs(python, "-m", "pip", "install", "-q", package)):
+        if is_there(folder):
+            return folder
+        if not (runs(sys.executable, "-m", "venv", folder) and runs(python, "-m", "pip", "install", "-q", package) and is_there(folder)):
             test.skipTest(f"the Python package {package} is not here and cannot be installed")
-        return python
+        return folder
+
+
+def scratch(test):
+    """A folder that goes with the test."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="casemate-test-"))
+    test.addCleanup(shutil.rmtree, folder, True)
+    return folder
 
 
 def node_with(test, package):
