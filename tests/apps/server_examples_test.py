@@ -75,7 +75,6 @@ class Scripts(ServerTest):
                 "        assert str(error)\n")
 
     def test_the_settings_start_a_server(self):
-        self.run_program("prepare", self.store, "--policy", "fast", code=0)
         self.serve("--config", EXAMPLES / "casemate.yaml", "--models-folder", self.root, "--audit", self.root / "audit.jsonl")
         self.assertEqual(self.get("/v1/policy")["policy"], "fast-2026-11")
         self.assertTrue(self.post("/v1/retrieve", {"query": "pier"})["hits"])
