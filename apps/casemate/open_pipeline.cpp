@@ -1,5 +1,7 @@
 #include "open_pipeline.h"
 
+#include <algorithm>
+
 namespace casemate::cli {
 namespace {
 
@@ -14,6 +16,12 @@ Status choose_generation(const GenerationOptions& options, Policy& policy) {
   }
   if (options.group_size > 0) choice.group_size = options.group_size;
   choice.long_text = choice.long_text || options.long_text;
+  // Sentences need more room than the few words that the policy may have had in mind.
+  if (options.long_text) {
+    const RobustOptions usual =
+        robust_options(choice.aggregation.value_or(Aggregation::kKeyword), AnswerTask::kLongText);
+    policy.max_new_tokens = std::max(policy.max_new_tokens, usual.max_new_tokens);
+  }
   choice.certify = choice.certify || options.certify;
   if (options.planted.planted > 0) choice.planted = options.planted;
   return {};

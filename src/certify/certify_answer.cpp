@@ -11,7 +11,9 @@ namespace casemate {
 namespace {
 
 constexpr const char* kNoProbabilities =
-    "the model gives no probabilities, so how near its answers were to others is not known";
+    "the model does not give the probabilities of every decision, where its answers end included, so how near they "
+    "were "
+    "to others is not known";
 
 /// What the rules look at together.
 constexpr std::size_t kMostGroups = 64;
@@ -33,6 +35,7 @@ class Certifier {
 
   Result<AnswerCertificate> voting() {
     VotingEvidence evidence;
+    evidence.max_new_tokens = options_.max_new_tokens;
     for (std::size_t i = 0; i < question_.options.size(); ++i) evidence.letters.push_back(option_letter(i));
     for (const GroupAnswer& group : answer_.groups) {
       const auto margin = group_margin(group);
@@ -55,6 +58,7 @@ class Certifier {
     evidence.alpha = options_.threshold.alpha.text();
     evidence.beta = std::to_string(options_.threshold.beta);
     evidence.long_answers = options_.min_phrase_words > 1;
+    evidence.max_new_tokens = options_.max_new_tokens;
     for (const GroupAnswer& group : answer_.groups) {
       const auto margin = group_margin(group);
       if (!margin) return margin.error();
@@ -165,7 +169,7 @@ class Certifier {
     out.limited_by = outcome.limited_by;
     if (outcome.k_prime < 1) return out;
     Certificate certificate;
-    certificate.question = CertifiedQuestion::of(question_.text, certify_.withhold_question);
+    certificate.question = CertifiedQuestion::of(asked_text(question_), certify_.withhold_question);
     certificate.answer = valid(answer_.text);
     certificate.k_prime = outcome.k_prime;
     for (const PromptPassage& passage : passages_) certificate.passages.push_back(passage_hash(passage));

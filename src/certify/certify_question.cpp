@@ -270,7 +270,7 @@ Result<CaseOutcome> certify_question(LanguageModel& model, const Question& quest
                                      const CertifyQuestionOptions& certify, const ScoreAnswer& score,
                                      std::stop_token stop) {
   if (Status valid = validate(options); !valid) return valid.error();
-  if (passages.empty()) return Error{ErrorCode::kInvalidArgument, "no passages to certify an answer from"};
+  if (Status fits = check_question(question, passages, options); !fits) return fits.error();
   const auto cases = cases_of(passages.size(), options, certify);
   if (!cases) return cases.error();
   if (cases->groups.empty()) return refused("no group without a malicious passage is left");

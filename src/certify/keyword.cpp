@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "casemate/certify/benign_cases.h"
+#include "casemate/certify/normal_form.h"
 #include "certify/group_choices.h"
-#include "certify/normal_form.h"
 
 namespace casemate {
 namespace {

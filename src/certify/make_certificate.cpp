@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "casemate/certify/verify.h"
+
 namespace casemate {
 namespace {
 
@@ -43,10 +45,16 @@ Result<std::string> write_certificate(Certificate certificate, const SigningKey&
   const auto body = certificate_body(certificate);
   if (!body) return body.error();
   std::string file = sign_body(*body, key);
-  // What does not read back is no certificate; the reader says what does not fit.
-  if (auto read = read_certificate(file); !read) {
-    const bool limit = read.error().code == ErrorCode::kLimit;
-    return Error{limit ? ErrorCode::kLimit : ErrorCode::kInvalidArgument, read.error().message}.in("certificate");
+  // Nothing is signed that the verifier, which shares no rule with the makers, would refuse.
+  const auto found = verify_certificate(file, {key.public_key()});
+  if (!found) {
+    const bool limit = found.error().code == ErrorCode::kLimit;
+    return Error{limit ? ErrorCode::kLimit : ErrorCode::kInvalidArgument, found.error().message}.in("certificate");
+  }
+  for (const CertificateCheck& check : found->checks) {
+    if (!check.holds)
+      return Error{ErrorCode::kInvalidArgument, "it is not so that " + check.what + " (" + check.detail + ")"}.in(
+          "certificate");
   }
   return file;
 }

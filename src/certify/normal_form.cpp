@@ -1,4 +1,4 @@
-#include "certify/normal_form.h"
+#include "casemate/certify/normal_form.h"
 
 #include <algorithm>
 
@@ -7,9 +7,12 @@ namespace casemate::certify {
 std::string normal_form(std::string_view text) {
   constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
   constexpr std::string_view kBlank = " \t\n\v\f\r";
+  const auto digit = [&](std::size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
   std::string plain;
-  for (const char c : text) {
-    if (kPunctuation.find(c) != std::string_view::npos) continue;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool of_a_number = digit(i + 1) || (c == '%' && i > 0 && digit(i - 1));
+    if (kPunctuation.find(c) != std::string_view::npos && !of_a_number) continue;
     const bool upper = c >= 'A' && c <= 'Z';
     plain += kBlank.find(c) != std::string_view::npos ? ' ' : upper ? static_cast<char>(c | 0x20) : c;
   }

@@ -26,6 +26,7 @@ Json evidence_json(const VotingEvidence& evidence) {
   return {{"counts", evidence.counts},
           {"groups", std::move(groups)},
           {"letters", evidence.letters},
+          {"max_new_tokens", evidence.max_new_tokens},
           {"winner", evidence.winner}};
 }
 
@@ -47,7 +48,8 @@ Json evidence_json(const KeywordEvidence& evidence) {
           {"groups", std::move(groups)},
           {"hint_sets", std::move(sets)},
           {"kept", evidence.kept},
-          {"long_answers", evidence.long_answers}};
+          {"long_answers", evidence.long_answers},
+          {"max_new_tokens", evidence.max_new_tokens}};
 }
 
 Json evidence_json(const DecodingEvidence& evidence) {

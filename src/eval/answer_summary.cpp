@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "casemate/certify/normal_form.h"
+
 namespace casemate {
 namespace {
 
@@ -65,7 +67,7 @@ class CertifiedCounter {
       add(out.certified, certified);
       if (!certified) continue;
       // Fewer passages are covered too, and an insertion is a kind of modification.
-      test(q, budget.malicious, out, [](const AnswerOutcome& attacked) { return attacked.right; });
+      test(q, budget.malicious, true, out, [](const AnswerOutcome& attacked) { return attacked.right; });
     }
     return out;
   }
@@ -78,17 +80,27 @@ class CertifiedCounter {
       const bool certified = *outcome.live_k_prime >= malicious;
       add(out.certified, certified);
       if (!certified) continue;
-      test(q, malicious, out, [&outcome](const AnswerOutcome& attacked) { return attacked.answer == outcome.answer; });
+      // Replacement in place is what is claimed: inserting at the first rank moves passages into other groups, unless
+      // each stands alone.
+      const bool insertions = clean_.method->robust.group_size == 1;
+      test(q, malicious, insertions, out, [&](const AnswerOutcome& attacked) { return same(attacked, outcome); });
     }
     return out;
   }
 
  private:
+  /// As far as a live certificate claims it: hints may differ, and then the answer is the same up to its normal form.
+  [[nodiscard]] bool same(const AnswerOutcome& attacked, const AnswerOutcome& clean) const {
+    if (clean_.method->robust.method != Aggregation::kKeyword) return attacked.answer == clean.answer;
+    return certify::normal_form(attacked.answer) == certify::normal_form(clean.answer);
+  }
+
   template <typename Holds>
-  void test(std::size_t question, int malicious, CertifiedShare& out, const Holds& holds) const {
+  void test(std::size_t question, int malicious, bool insertions, CertifiedShare& out, const Holds& holds) const {
     bool broken = false;
     for (const AnswerConditionLog* log : attacked_) {
       if (log->attack->count > malicious || question >= log->outcomes.size()) continue;
+      if (log->attack->first && !insertions) continue;
       if (!log->outcomes[question].error.empty()) continue;
       ++out.tested;
       broken = broken || !holds(log->outcomes[question]);

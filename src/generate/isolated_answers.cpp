@@ -53,9 +53,10 @@ Status answer_together(LanguageModel& model, const Question& question, std::span
   return {};
 }
 
-/// The difference of the two likeliest tokens at each position; nothing where a position does not list two.
+/// The difference of the two likeliest tokens at each position; nothing where a position does not list two. An answer
+/// that ends by itself decided to end there, and replies do not list that decision.
 std::optional<double> smallest_gap_of(const Generation& generation) {
-  if (generation.positions.empty()) return std::nullopt;
+  if (generation.positions.empty() || generation.finish == FinishReason::kEnd) return std::nullopt;
   double smallest = 1;
   for (const GeneratedPosition& position : generation.positions) {
     double first = -1;
@@ -133,9 +134,15 @@ Result<IsolatedAnswers> answer_groups(LanguageModel& model, const Question& ques
       std::vector<PromptPassage> some;
       for (const std::size_t p : groups[i]) some.push_back(passages[p]);
       auto made = answer_alone(model, isolated_prompt(question, some).prompt, options.max_new_tokens, stop);
-      if (!made) return Error{made.error().code, "group " + std::to_string(i + 1) + ": " + made.error().message};
       GroupAnswer answer;
       answer.passages = groups[i];
+      // Limit: the prompt is larger than the model's context. The other groups answer all the same.
+      if (!made && made.error().code == ErrorCode::kLimit) {
+        answer.too_long = true;
+        out.groups.push_back(std::move(answer));
+        continue;
+      }
+      if (!made) return Error{made.error().code, "group " + std::to_string(i + 1) + ": " + made.error().message};
       answer.text = std::move(made->text);
       answer.smallest_gap = made->smallest_gap;
       out.groups.push_back(std::move(answer));

@@ -109,6 +109,13 @@ bool is_letter_or_digit(char c) {
 
 }  // namespace
 
+UntrustedText asked_text(const Question& question) {
+  std::string out = question.text.bytes();
+  for (std::size_t i = 0; i < question.options.size(); ++i)
+    out += "\n" + option_letter(i) + ". " + question.options[i].bytes();
+  return UntrustedText(std::move(out));
+}
+
 std::string option_letter(std::size_t option) { return std::string(1, static_cast<char>('A' + option)); }
 
 std::string_view answer_task_name(AnswerTask task) noexcept {

@@ -66,18 +66,6 @@ Status agree_on_keywords(LanguageModel& model, const Question& question, const R
   return answer_last(model, answer_from_hints_prompt(question, answer.hints), options, stop, answer);
 }
 
-Status check_question(const Question& question, std::span<const PromptPassage> passages, const RobustOptions& options) {
-  if (passages.empty()) return Error{ErrorCode::kInvalidArgument, "no passages to answer from"};
-  const bool choice = question.task == AnswerTask::kMultipleChoice;
-  if (choice && (question.options.size() < 2 || question.options.size() > 26))
-    return Error{ErrorCode::kInvalidArgument, "a multiple choice needs 2 to 26 options"};
-  if (options.method == Aggregation::kVoting && !choice) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "voting needs a multiple choice; use keyword or decoding aggregation for other questions"};
-  }
-  return {};
-}
-
 }  // namespace
 
 std::string_view aggregation_name(Aggregation method) noexcept { return kNames.at(static_cast<std::size_t>(method)); }
@@ -129,6 +117,18 @@ Status validate(const RobustOptions& options) {
     return out_of_range("listed_probabilities", std::to_string(options.listed_probabilities), "at least 2");
   if (options.method == Aggregation::kKeyword && !options.keywords)
     return Error{ErrorCode::kInvalidOption, "keyword aggregation needs a keyword extractor"};
+  return {};
+}
+
+Status check_question(const Question& question, std::span<const PromptPassage> passages, const RobustOptions& options) {
+  if (passages.empty()) return Error{ErrorCode::kInvalidArgument, "no passages to answer from"};
+  const bool choice = question.task == AnswerTask::kMultipleChoice;
+  if (choice && (question.options.size() < 2 || question.options.size() > 26))
+    return Error{ErrorCode::kInvalidArgument, "a multiple choice needs 2 to 26 options"};
+  if (options.method == Aggregation::kVoting && !choice) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "voting needs a multiple choice; use keyword or decoding aggregation for other questions"};
+  }
   return {};
 }
 

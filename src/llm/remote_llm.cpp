@@ -204,7 +204,9 @@ class RemoteLlm final : public LanguageModel {
     if (status == 400 || status == 405 || status == 413 || status == 415 || status == 422) {
       code = ErrorCode::kInvalidArgument;
     }
-    attempt.error = {code, "the server answered " + std::to_string(status) + ": " + remote_error_text(response.body)};
+    const std::string text = remote_error_text(response.body);
+    if (code == ErrorCode::kInvalidArgument && is_context_overflow(response.body)) code = ErrorCode::kLimit;
+    attempt.error = {code, "the server answered " + std::to_string(status) + ": " + text};
     attempt.may_retry =
         status == 408 || status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
     int seconds = 0;

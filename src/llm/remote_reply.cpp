@@ -1,5 +1,7 @@
 #include "llm/remote_reply.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "casemate/core/utf8.h"
@@ -78,6 +80,13 @@ std::string remote_error_text(std::string_view body) {
   const Json& message = error.is_object() ? member(error, "message") : error;
   const std::string text = message.is_string() ? message.get<std::string>() : std::string(body);
   return UntrustedText(text).for_log();
+}
+
+bool is_context_overflow(std::string_view body) {
+  constexpr std::array<std::string_view, 4> kTold = {"context_length_exceeded", "exceed_context_size",
+                                                     "maximum context length", "exceeds the available context size"};
+  return std::any_of(kTold.begin(), kTold.end(),
+                     [&](std::string_view words) { return body.find(words) != std::string_view::npos; });
 }
 
 Result<RemoteReply> parse_remote_reply(std::string_view text) {

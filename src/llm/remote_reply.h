@@ -24,5 +24,8 @@ struct RemoteReply {
 [[nodiscard]] Result<RemoteReply> parse_remote_reply(std::string_view json);
 /// The server's own words for an error, or how the body begins.
 [[nodiscard]] std::string remote_error_text(std::string_view body);
+/// Whether an error reply says that the prompt is larger than the model's context, in the words of the servers that are
+/// in use (OpenAI's code, llama.cpp's type, vLLM's message).
+[[nodiscard]] bool is_context_overflow(std::string_view body);
 
 }  // namespace casemate::llm

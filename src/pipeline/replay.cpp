@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <map>
 
 #include "casemate/certify/certify_answer.h"
@@ -31,7 +32,12 @@ Result<RobustOptions> options_of(const Certificate& certificate, AnswerTask task
     const auto alpha = Decimal::parse(keyword->alpha);
     if (!alpha) return alpha.error();
     out.threshold.alpha = *alpha;
-    out.threshold.beta = std::atoi(keyword->beta.c_str());
+    const auto beta = Decimal::parse(keyword->beta);
+    if (!beta) return beta.error();
+    if (beta->billionths() % kOne != 0 || beta->billionths() / kOne > std::numeric_limits<int>::max())
+      return Error{ErrorCode::kUnsupported, "the certificate's beta, " + keyword->beta + ", is no whole number"};
+    out.threshold.beta = static_cast<int>(beta->billionths() / kOne);
+    out.max_new_tokens = static_cast<int>(keyword->max_new_tokens);
   } else if (const auto* decoding = std::get_if<DecodingEvidence>(&certificate.evidence)) {
     out = robust_options(Aggregation::kDecoding, task);
     out.eta = as_number(decoding->eta);
@@ -39,9 +45,23 @@ Result<RobustOptions> options_of(const Certificate& certificate, AnswerTask task
     out.max_new_tokens = static_cast<int>(decoding->max_new_tokens);
   } else {
     out = robust_options(Aggregation::kVoting, task);
+    out.max_new_tokens = static_cast<int>(std::get<VotingEvidence>(certificate.evidence).max_new_tokens);
   }
   out.group_size = static_cast<int>(certificate.group_size);
   out.trace = true;
+  return out;
+}
+
+/// The question whose text with these options is `asked`. Error: Mismatch.
+Result<Question> question_of(const UntrustedText& asked, AnswerTask task, std::span<const UntrustedText> options) {
+  Question out;
+  out.task = task;
+  out.options.assign(options.begin(), options.end());
+  const std::string& whole = asked.bytes();
+  const std::string tail = CertifiedQuestion::of(asked_text(out)).text->bytes();
+  if (!whole.ends_with(tail))
+    return Error{ErrorCode::kMismatch, "the options are not those of the certificate's question"};
+  out.text = UntrustedText(whole.substr(0, whole.size() - tail.size()));
   return out;
 }
 
@@ -175,8 +195,13 @@ Result<std::vector<CertificateCheck>> replay_certificate(const Certificate& cert
   if (*task == AnswerTask::kMultipleChoice && options.empty())
     return Error{ErrorCode::kInvalidArgument, "the question is a multiple choice: name its options"};
   Comparison comparison(certificate.epsilon);
-  comparison.same("the model's file is the certificate's", certificate.model.hash == model.info().file_hash,
-                  "certificate " + certificate.model.hash + ", here " + model.info().file_hash);
+  if (certificate.model.hash.empty() || model.info().file_hash.empty()) {
+    comparison.same("the model's file is the certificate's", false,
+                    "a remote model's file is not known, so it cannot be told whether it is the same");
+  } else {
+    comparison.same("the model's file is the certificate's", certificate.model.hash == model.info().file_hash,
+                    "certificate " + certificate.model.hash + ", here " + model.info().file_hash);
+  }
   auto robust = options_of(certificate, *task);
   if (!robust) return robust.error();
   std::unique_ptr<KeywordExtractor> extractor;
@@ -186,17 +211,15 @@ Result<std::vector<CertificateCheck>> replay_certificate(const Certificate& cert
     extractor = *std::move(made);
     robust->keywords = keywords_by(*extractor);
   }
-  Question question;
-  question.text = *certificate.question.text;
-  question.task = *task;
-  question.options.assign(options.begin(), options.end());
-  const auto answer = answer_robustly(model, question, passages, *robust, stop);
+  const auto question = question_of(*certificate.question.text, *task, options);
+  if (!question) return question.error();
+  const auto answer = answer_robustly(model, *question, passages, *robust, stop);
   if (!answer) return answer.error();
   comparison.same("the answer is the same", answer->text.for_json() == certificate.answer.bytes(),
                   answer->text.for_log());
   CertifyAnswerOptions certify;
   certify.epsilon = certificate.epsilon;
-  const auto again = certify_answer(model, question, passages, *robust, *answer, certify, stop);
+  const auto again = certify_answer(model, *question, passages, *robust, *answer, certify, stop);
   if (!again) return again.error();
   comparison.same("as many malicious passages are certified again", again->k_prime >= certificate.k_prime,
                   "certificate " + std::to_string(certificate.k_prime) + ", again " + std::to_string(again->k_prime) +

@@ -123,6 +123,29 @@ TEST(CertifyAnswerInput, AnAnswerOfOtherPassagesOrWithoutATraceIsAnError) {
   EXPECT_THAT(certify_answer(*model, question, passages, options, bare, {}).error().message, HasSubstr("trace"));
 }
 
+TEST(CertifyAnswerInput, TheOptionsOfAMultipleChoiceArePartOfTheQuestion) {
+  const auto model = parrot();
+  const std::vector<std::string> texts(7, "red");
+  const auto live = answer_and_certify(*model, Aggregation::kVoting, texts);
+  ASSERT_TRUE(live.ok()) << live.error().message;
+  ASSERT_TRUE(live->certificate.certificate.has_value());
+  const CertifiedQuestion& asked = live->certificate.certificate->question;
+  EXPECT_EQ(asked.text->bytes(), "colour?\nA. red\nB. green\nC. blue");
+  EXPECT_EQ(asked.hash, blake2b("colour?\nA. red\nB. green\nC. blue"));
+}
+
+TEST(CertifyAnswerInput, AnswersThatEndedUnseenGetNoCertificate) {
+  ScriptedLlmOptions scripted;
+  scripted.vocabulary = kWords;
+  scripted.answers = {{"", "red"}};
+  scripted.features = {Feature::kTokens, Feature::kTopLogProbabilities};
+  const auto model = ScriptedLlm::create(scripted).value();
+  const auto live = answer_and_certify(*model, Aggregation::kKeyword, std::vector<std::string>(7, "red"));
+  ASSERT_TRUE(live.ok()) << live.error().message;
+  EXPECT_EQ(live->certificate.k_prime, 0);
+  EXPECT_THAT(live->certificate.limited_by, HasSubstr("where its answers end included"));
+}
+
 TEST(CertifyAnswerInput, AModelWithoutProbabilitiesGetsNoCertificateAndTheReason) {
   ScriptedLlmOptions scripted;
   scripted.vocabulary = kWords;
@@ -132,7 +155,7 @@ TEST(CertifyAnswerInput, AModelWithoutProbabilitiesGetsNoCertificateAndTheReason
   const auto live = answer_and_certify(*model, Aggregation::kKeyword, std::vector<std::string>(7, "red"));
   ASSERT_TRUE(live.ok()) << live.error().message;
   EXPECT_EQ(live->certificate.k_prime, 0);
-  EXPECT_THAT(live->certificate.limited_by, HasSubstr("no probabilities"));
+  EXPECT_THAT(live->certificate.limited_by, HasSubstr("does not give the probabilities"));
 }
 
 }  // namespace

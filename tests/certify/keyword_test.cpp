@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "casemate/certify/normal_form.h"
 #include "certify/samples.h"
 #include "support/paths.h"
 
@@ -159,6 +160,17 @@ TEST(KeywordCertificate, NeedsStableSecondPrompts) {
   const HintSet emitted{{"ash"}, UntrustedText("x"), 2'000'000};
   EXPECT_GT(certify_keyword(groups, emitted, {usual_rule()}, {6, 1, 999'999})->live.k_prime, 0);
   EXPECT_EQ(certify_keyword(groups, emitted, {usual_rule()}, {6, 1, 1'000'000})->live.k_prime, 0);
+}
+
+TEST(NormalForm, ForgetsCasePunctuationAndArticlesButNoPartOfANumber) {
+  EXPECT_EQ(certify::normal_form("  The\tMount-Everest. "), "mounteverest");
+  EXPECT_EQ(certify::normal_form("an A the"), "");
+  EXPECT_EQ(certify::normal_form("3.5"), "3.5");
+  EXPECT_NE(certify::normal_form("3.5"), certify::normal_form("35"));
+  EXPECT_NE(certify::normal_form("-5"), certify::normal_form("5"));
+  EXPECT_NE(certify::normal_form("5%"), certify::normal_form("5"));
+  EXPECT_NE(certify::normal_form("1,5"), certify::normal_form("1.5"));
+  EXPECT_EQ(certify::normal_form("It was 1911."), certify::normal_form("it was 1911"));
 }
 
 TEST(KeywordCertificate, HasNoPlaceForNonsense) {

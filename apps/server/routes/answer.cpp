@@ -152,6 +152,7 @@ Response robust(const Services& services, Exchange& exchange, const Asked& asked
     if (!certified) return failed(services, exchange, certified.error());
     out["certified"] = {{"k_prime", certified->k_prime}, {"limited_by", certified->limited_by}};
     if (certified->certificate) {
+      out["certified"]["claim"] = claim_of(*certified->certificate);
       certified->certificate->created_at = Clock::system().unix_seconds();
       auto written = write_certificate(*std::move(certified->certificate), services.engine.key());
       if (!written) return failed(services, exchange, written.error());

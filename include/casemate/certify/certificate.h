@@ -37,7 +37,7 @@ struct SparseProbabilities {
 
 /// Text as a certificate has it: valid UTF-8, broken sequences replaced by U+FFFD.
 struct CertifiedQuestion {
-  Digest hash{};                      ///< BLAKE2b-256 of the text
+  Digest hash{};                      ///< BLAKE2b-256 of the text, which has the options of a multiple choice
   std::optional<UntrustedText> text;  ///< unset where it is withheld
   [[nodiscard]] static CertifiedQuestion of(const UntrustedText& question, bool withhold_text = false);
 };
@@ -52,6 +52,7 @@ struct VotingEvidence {
   std::vector<std::string> letters;  ///< different, in the order that breaks ties; at least two
   std::vector<VotingGroup> groups;   ///< one a group, in order
   std::size_t winner = 0;            ///< index of the answer
+  std::int64_t max_new_tokens = 8;   ///< of a group's answer
   std::vector<std::int64_t> counts;  ///< votes a letter of the stable groups
 };
 
@@ -72,7 +73,8 @@ struct HintSet {
 struct KeywordEvidence {
   std::string alpha = "0.3";  ///< exact decimals; see Decimal
   std::string beta = "3";
-  bool long_answers = false;  ///< only phrases of two words and more counted
+  bool long_answers = false;         ///< only phrases of two words and more counted
+  std::int64_t max_new_tokens = 20;  ///< of a group's answer and of the last one
   std::vector<KeywordGroup> groups;
   std::vector<std::pair<std::string, std::int64_t>> counts;  ///< of the stable groups, ascending by word
   std::vector<std::string> kept;                             ///< the hints that were used, ascending by bytes

@@ -32,6 +32,9 @@ struct Question {
   std::vector<UntrustedText> options{};  ///< of a multiple choice, A first; 2 to 26
 };
 
+/// What is asked, as prompts show it: the text, then each option on a line of its own. What certificates name.
+[[nodiscard]] UntrustedText asked_text(const Question& question);
+
 /// Prompts that put instruction, passages and question in this order, so that what comes before the question depends on
 /// the passages alone and its state can be kept (PassageStates).
 struct IsolatedPrompt {

@@ -9,6 +9,7 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_punctuation(char c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
@@ -37,12 +38,16 @@ std::string normal_form(const std::string& text) {
     }
     word.clear();
   };
-  for (const char c : text) {
-    if (is_blank(c)) {
+  // The character before, and the one after, decide whether punctuation belongs to a number.
+  char before = ' ';
+  for (auto at = text.begin(); at != text.end(); ++at) {
+    const char after = at + 1 == text.end() ? ' ' : *(at + 1);
+    if (is_blank(*at)) {
       end_word();
-    } else if (!is_punctuation(c)) {
-      word += lower(c);
+    } else if (!is_punctuation(*at) || is_digit(after) || (*at == '%' && is_digit(before))) {
+      word += lower(*at);
     }
+    before = *at;
   }
   end_word();
   return out;

@@ -40,7 +40,7 @@ struct Attacker {
 [[nodiscard]] inline bool is_unstable(Billionths margin, Billionths epsilon) { return margin <= 2 * epsilon; }
 /// True where an answer that declines does not abstain; abstaining without declining is fine.
 [[nodiscard]] bool hides_abstention(const UntrustedText& answer, bool abstains);
-/// Lower ASCII case, no ASCII punctuation, no articles, single blanks.
+/// Lower ASCII case, no ASCII punctuation except before a digit and "%" after one, no articles, single blanks.
 [[nodiscard]] std::string normal_form(const std::string& text);
 
 void check_voting(const Certificate& certificate, const VotingEvidence& evidence, Checks& checks);

@@ -74,8 +74,9 @@ DecodingStep read_step(const Json& json, const std::string& where, std::size_t g
 }  // namespace
 
 VotingEvidence read_voting(const Json& json, std::size_t groups) {
-  const Fields fields(json, "evidence", {"counts", "groups", "letters", "winner"});
+  const Fields fields(json, "evidence", {"counts", "groups", "letters", "max_new_tokens", "winner"});
   VotingEvidence out;
+  out.max_new_tokens = fields.integer("max_new_tokens", 1, static_cast<std::int64_t>(kMaxItems));
   for (const Json& letter : fields.array("letters", 2, 1000)) {
     out.letters.push_back(text_of(letter, "evidence.letters"));
     const auto before = std::prev(out.letters.end());
@@ -98,8 +99,10 @@ VotingEvidence read_voting(const Json& json, std::size_t groups) {
 }
 
 KeywordEvidence read_keyword(const Json& json, std::size_t groups) {
-  const Fields fields(json, "evidence", {"alpha", "beta", "counts", "groups", "hint_sets", "kept", "long_answers"});
+  const Fields fields(json, "evidence",
+                      {"alpha", "beta", "counts", "groups", "hint_sets", "kept", "long_answers", "max_new_tokens"});
   KeywordEvidence out;
+  out.max_new_tokens = fields.integer("max_new_tokens", 1, static_cast<std::int64_t>(kMaxItems));
   out.alpha = fields.text("alpha");
   out.beta = fields.text("beta");
   out.long_answers = fields.flag("long_answers");
