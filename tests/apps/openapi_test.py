@@ -169,6 +169,7 @@ class Exercised(Recorded):
         text = CERTIFICATE.read_text(encoding="utf-8")
         self.post("/v1/verify", {"certificate": text, "public_key": PUBLIC_KEY})
         self.post("/v1/verify", {"certificate": json.loads(text)})
+        self.post("/v1/verify", {"certificate": text.replace('"casemate_certificate":1', '"casemate_certificate":99', 1)}, status=409)
 
     def with_a_model_in_process(self):
         """Decoding and certificates need a model's probabilities."""
