@@ -56,7 +56,7 @@ class Certifier {
     if (!answer_.second_prompt_gap) return refused(kNoProbabilities);
     KeywordEvidence evidence;
     evidence.alpha = options_.threshold.alpha.text();
-    evidence.beta = std::to_string(options_.threshold.beta);
+    evidence.beta = options_.threshold.beta.text();
     evidence.long_answers = options_.min_phrase_words > 1;
     evidence.max_new_tokens = options_.max_new_tokens;
     for (const GroupAnswer& group : answer_.groups) {
@@ -67,18 +67,15 @@ class Certifier {
       if (!group.abstains) entry.keywords.emplace(group.keywords.begin(), group.keywords.end());
       evidence.groups.push_back(std::move(entry));
     }
-    const auto beta = Decimal::parse(evidence.beta);
-    if (!beta) return beta.error();
-    auto rule = KeywordRule::create(options_.threshold.alpha, *beta);
-    if (!rule) return rule.error();
     evidence.kept = answer_.hints;
     std::sort(evidence.kept.begin(), evidence.kept.end());
     const auto margin = to_billionths(*answer_.second_prompt_gap);
     if (!margin) return margin.error();
     const HintSet emitted{evidence.kept, valid(answer_.text), *margin};
     PromptedAnswers prompted(model_, question_, options_.max_new_tokens, stop_);
-    auto outcome = certify_keyword(evidence.groups, emitted, {*rule, certify_.epsilon, certify_.max_model_calls},
-                                   setting_, prompted.callback());
+    auto outcome =
+        certify_keyword(evidence.groups, emitted, {options_.threshold, certify_.epsilon, certify_.max_model_calls},
+                        setting_, prompted.callback());
     if (!outcome) return outcome.error();
     evidence.hint_sets = std::move(outcome->hint_sets);
     auto out = made(outcome->live, std::move(evidence));

@@ -113,10 +113,6 @@ Result<CaseOutcome> by_keywords(LanguageModel& model, const Question& question, 
                                 const std::vector<GroupAnswer>& answers, const Cases& cases,
                                 const CertifyQuestionOptions& certify, const ScoreAnswer& score,
                                 const std::stop_token& stop) {
-  const auto beta = Decimal::parse(std::to_string(options.threshold.beta));
-  if (!beta) return beta.error();
-  const auto rule = KeywordRule::create(options.threshold.alpha, *beta);
-  if (!rule) return rule.error();
   PromptedAnswers prompted(model, question, options.max_new_tokens, stop);
   return least(cases, [&](const BenignCase& each) -> Result<CaseOutcome> {
     KeywordCase benign;
@@ -130,7 +126,8 @@ Result<CaseOutcome> by_keywords(LanguageModel& model, const Question& question, 
         benign.answering.emplace_back(answers[group].keywords.begin(), answers[group].keywords.end());
       }
     }
-    return certify_keyword_case(benign, {*rule, certify.epsilon, certify.max_model_calls}, prompted.callback(), score);
+    return certify_keyword_case(benign, {options.threshold, certify.epsilon, certify.max_model_calls},
+                                prompted.callback(), score);
   });
 }
 

@@ -139,7 +139,8 @@ class LiveKeyword {
 
 }  // namespace
 
-std::optional<std::vector<std::string>> kept_keywords(std::span<const KeywordGroup> groups, const KeywordRule& rule) {
+std::optional<std::vector<std::string>> kept_keywords(std::span<const KeywordGroup> groups,
+                                                      const KeywordThreshold& rule) {
   Counts counts;
   std::int64_t answering = 0;
   for (const KeywordGroup& group : groups) {
@@ -150,7 +151,7 @@ std::optional<std::vector<std::string>> kept_keywords(std::span<const KeywordGro
   if (answering == 0) return std::nullopt;
   std::vector<std::string> kept;
   for (const auto& [word, count] : counts) {
-    if (count >= rule.threshold(answering)) kept.push_back(word);
+    if (count >= rule.least_count(answering)) kept.push_back(word);
   }
   return kept;
 }

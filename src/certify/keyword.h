@@ -15,7 +15,7 @@ using Counts = std::map<std::string, std::int64_t>;
 
 /// What can become of `counts`, the words of `answering` benign groups, under `corrupted` groups.
 [[nodiscard]] KeywordReach reach_of_counts(const Counts& counts, std::int64_t answering, std::int64_t corrupted,
-                                           const KeywordRule& rule);
+                                           const KeywordThreshold& rule);
 
 /// `certain` and the words of `possible` whose bit is set in `chosen`, ascending.
 [[nodiscard]] std::vector<std::string> hint_set(const KeywordReach& reach, std::uint64_t chosen);

@@ -5,27 +5,13 @@
 
 namespace casemate {
 
-Result<KeywordRule> KeywordRule::create(Decimal alpha, Decimal beta) {
-  if (alpha.billionths() <= 0 || alpha.billionths() > kOne) {
-    return Error{ErrorCode::kInvalidOption, "alpha: expected a decimal in (0, 1], not " + alpha.text()};
-  }
-  if (beta.billionths() < kOne) {
-    return Error{ErrorCode::kInvalidOption, "beta: expected a decimal of at least 1, not " + beta.text()};
-  }
-  return KeywordRule{alpha, beta};
-}
-
-std::int64_t KeywordRule::threshold(std::int64_t answering) const {
-  return std::min(alpha.times_rounded_up(answering), beta.times_rounded_up(1));
-}
-
 namespace certify {
 
 KeywordReach reach_of_counts(const Counts& counts, std::int64_t answering, std::int64_t corrupted,
-                             const KeywordRule& rule) {
+                             const KeywordThreshold& rule) {
   KeywordReach reach;
   // The threshold rises by at most 1 a group that answers (alpha <= 1), so answering is never worse for the attacker.
-  reach.threshold = rule.threshold(answering + corrupted);
+  reach.threshold = rule.least_count(answering + corrupted);
   reach.attacker_words = corrupted > 0 && reach.threshold <= corrupted;
   reach.no_retrieval = answering == 0;
   for (const auto& [word, count] : counts) {
@@ -48,7 +34,7 @@ std::vector<std::string> hint_set(const KeywordReach& reach, std::uint64_t chose
 }
 
 Status check_options(const KeywordOptions& options) {
-  if (auto rule = KeywordRule::create(options.rule.alpha, options.rule.beta); !rule) return rule.error();
+  if (auto rule = KeywordThreshold::create(options.rule.alpha, options.rule.beta); !rule) return rule.error();
   if (options.epsilon < 0 || options.epsilon > kOne) {
     return Error{ErrorCode::kInvalidOption, "epsilon: expected a value in [0, 1]"};
   }
@@ -60,7 +46,7 @@ Status check_options(const KeywordOptions& options) {
 
 }  // namespace certify
 
-Result<KeywordReach> keyword_reach(const KeywordCase& benign, const KeywordRule& rule) {
+Result<KeywordReach> keyword_reach(const KeywordCase& benign, const KeywordThreshold& rule) {
   if (benign.corrupted_groups < 0) {
     return Error{ErrorCode::kInvalidArgument, "a negative number of corrupted groups"};
   }

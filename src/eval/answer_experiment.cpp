@@ -106,15 +106,20 @@ Result<AnswerMethod> parse_answer_method(std::string_view text) {
   if (Status read = read_task(task, out.task); !read) return read.error();
   out.robust = robust_options(*method, out.task);
   std::string alpha = out.robust.threshold.alpha.text();
+  std::string beta = out.robust.threshold.beta.text();
   options.read("group_size", out.robust.group_size, 1, 64);
   options.read("max_new_tokens", out.robust.max_new_tokens, 1, 4096);
-  if (*method == Aggregation::kKeyword) options.read("alpha", alpha).read("beta", out.robust.threshold.beta, 1, 1000);
+  if (*method == Aggregation::kKeyword) options.read("alpha", alpha).read("beta", beta);
   if (*method == Aggregation::kDecoding)
     options.read("eta", out.robust.eta, 0.0, 1000.0).read("gamma", out.robust.gamma, 0.0, 1.0);
   if (Status read = options.finish(); !read) return read.error();
-  const auto decimal = Decimal::parse(alpha);
-  if (!decimal) return decimal.error().in("alpha");
-  out.robust.threshold.alpha = *decimal;
+  const auto share = Decimal::parse(alpha);
+  if (!share) return share.error().in("alpha");
+  const auto most = Decimal::parse(beta);
+  if (!most) return most.error().in("beta");
+  const auto threshold = KeywordThreshold::create(*share, *most);
+  if (!threshold) return threshold.error();
+  out.robust.threshold = *threshold;
   if (*method == Aggregation::kVoting && out.task != AnswerTask::kMultipleChoice)
     return Error{ErrorCode::kInvalidOption, "voting answers multiple choices only"};
   return out;

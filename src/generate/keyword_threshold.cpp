@@ -13,9 +13,17 @@ std::size_t code_points(std::string_view text) {
 
 }  // namespace
 
-int KeywordThreshold::least_count(int answering) const noexcept {
-  const std::int64_t share = alpha.times_rounded_up(answering);
-  return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(share, beta)));
+Result<KeywordThreshold> KeywordThreshold::create(Decimal alpha, Decimal beta) {
+  constexpr std::int64_t kOne = 1'000'000'000;
+  if (alpha.billionths() <= 0 || alpha.billionths() > kOne)
+    return Error{ErrorCode::kInvalidOption, "alpha is " + alpha.text() + "; it must be above 0 and at most 1"};
+  if (beta.billionths() < kOne)
+    return Error{ErrorCode::kInvalidOption, "beta is " + beta.text() + "; it must be at least 1"};
+  return KeywordThreshold{alpha, beta};
+}
+
+std::int64_t KeywordThreshold::least_count(std::int64_t answering) const noexcept {
+  return std::max<std::int64_t>(1, std::min(alpha.times_rounded_up(answering), beta.times_rounded_up(1)));
 }
 
 std::map<std::string, int> count_keywords(std::span<const std::set<std::string>> sets) {
@@ -34,7 +42,7 @@ void order_hints(std::vector<std::string>& hints) {
   });
 }
 
-std::vector<std::string> keep_keywords(const std::map<std::string, int>& counts, int least_count) {
+std::vector<std::string> keep_keywords(const std::map<std::string, int>& counts, std::int64_t least_count) {
   std::vector<std::string> kept;
   for (const auto& [keyword, count] : counts) {
     if (count >= least_count) kept.push_back(keyword);

@@ -61,7 +61,7 @@ Status agree_on_keywords(LanguageModel& model, const Question& question, const R
   }
   answer.counts = count_keywords(sets);
   if (!sets.empty())
-    answer.hints = keep_keywords(answer.counts, options.threshold.least_count(static_cast<int>(sets.size())));
+    answer.hints = keep_keywords(answer.counts, options.threshold.least_count(static_cast<std::int64_t>(sets.size())));
   answer.from_passages = !answer.hints.empty();
   return answer_last(model, answer_from_hints_prompt(question, answer.hints), options, stop, answer);
 }
@@ -93,7 +93,7 @@ RobustOptions robust_options(Aggregation method, AnswerTask task) {
   if (task == AnswerTask::kMultipleChoice) out.max_new_tokens = 8;
   if (task == AnswerTask::kLongText) {
     out.max_new_tokens = 500;
-    out.threshold = {*Decimal::parse("0.4"), 4};
+    out.threshold = {*Decimal::parse("0.4"), *Decimal::parse("4")};
     out.min_phrase_words = 2;
     out.eta = 1;
   }
@@ -104,10 +104,8 @@ Status validate(const RobustOptions& options) {
   if (options.group_size < 1) return out_of_range("group_size", std::to_string(options.group_size), "at least 1");
   if (options.max_new_tokens < 1)
     return out_of_range("max_new_tokens", std::to_string(options.max_new_tokens), "at least 1");
-  const Decimal& alpha = options.threshold.alpha;
-  if (alpha.billionths() < 1 || alpha.times_rounded_up(1) > 1)
-    return out_of_range("alpha", alpha.text(), "above 0 and at most 1");
-  if (options.threshold.beta < 1) return out_of_range("beta", std::to_string(options.threshold.beta), "at least 1");
+  if (auto threshold = KeywordThreshold::create(options.threshold.alpha, options.threshold.beta); !threshold)
+    return threshold.error();
   if (options.min_phrase_words < 1) return out_of_range("min_phrase_words", "0", "at least 1");
   if (!(options.eta >= 0) || std::isinf(options.eta))
     return out_of_range("eta", std::to_string(options.eta), "at least 0 and finite");

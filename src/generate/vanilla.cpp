@@ -17,7 +17,7 @@ Result<std::size_t> fitting_passages(const LanguageModel& model, const Untrusted
                                      std::span<const PromptPassage> passages, const VanillaOptions& options) {
   if (!model.capabilities().has(Feature::kTokens) || model.info().context_tokens == 0) return passages.size();
   for (std::size_t count = passages.size(); count > 0; --count) {
-    const auto tokens = model.tokenize_prompt(vanilla_prompt(question, passages.first(count)));
+    const auto tokens = model.tokenize_prompt(vanilla_prompt(question, passages.first(count), options.rule));
     if (!tokens) return tokens.error();
     if (tokens->ids.size() + static_cast<std::size_t>(options.max_new_tokens) <= model.info().context_tokens)
       return count;
@@ -30,9 +30,11 @@ Result<std::size_t> fitting_passages(const LanguageModel& model, const Untrusted
 
 }  // namespace
 
-Prompt vanilla_prompt(const UntrustedText& question, std::span<const PromptPassage> passages) {
+Prompt vanilla_prompt(const UntrustedText& question, std::span<const PromptPassage> passages, std::string_view rule) {
   PromptBuilder prompt = PromptBuilder::chat();
-  prompt.system(kInstruction).user("Passages:\n\n");
+  prompt.system(kInstruction);
+  if (!rule.empty()) prompt.text(" ").text(rule);
+  prompt.user("Passages:\n\n");
   for (std::size_t i = 0; i < passages.size(); ++i) {
     prompt.text("[" + std::to_string(i + 1) + "] ");
     if (!passages[i].title.empty()) prompt.untrusted(passages[i].title).text("\n");
@@ -52,7 +54,8 @@ Result<VanillaAnswer> answer_vanilla(LanguageModel& model, const UntrustedText& 
   if (!count) return count.error();
   GenerateOptions generate;
   generate.max_new_tokens = options.max_new_tokens;
-  auto made = model.generate(vanilla_prompt(question, passages.first(*count)), generate, std::move(stop), on_text);
+  auto made = model.generate(vanilla_prompt(question, passages.first(*count), options.rule), generate, std::move(stop),
+                             on_text);
   if (!made) return made.error();
   VanillaAnswer answer;
   answer.passages_used = *count;

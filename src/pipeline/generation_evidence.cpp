@@ -39,7 +39,7 @@ StageEvidence generation_stage(const LanguageModel& model, const RobustOptions& 
                       {"max_new_tokens", std::to_string(options.max_new_tokens)}};
   if (options.method == Aggregation::kKeyword) {
     stage.parameters.emplace_back("alpha", options.threshold.alpha.text());
-    stage.parameters.emplace_back("beta", std::to_string(options.threshold.beta));
+    stage.parameters.emplace_back("beta", options.threshold.beta.text());
   }
   if (options.method == Aggregation::kDecoding) {
     stage.parameters.emplace_back("eta", number(options.eta));

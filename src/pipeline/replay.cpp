@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <map>
 
 #include "casemate/certify/certify_answer.h"
@@ -34,9 +33,7 @@ Result<RobustOptions> options_of(const Certificate& certificate, AnswerTask task
     out.threshold.alpha = *alpha;
     const auto beta = Decimal::parse(keyword->beta);
     if (!beta) return beta.error();
-    if (beta->billionths() % kOne != 0 || beta->billionths() / kOne > std::numeric_limits<int>::max())
-      return Error{ErrorCode::kUnsupported, "the certificate's beta, " + keyword->beta + ", is no whole number"};
-    out.threshold.beta = static_cast<int>(beta->billionths() / kOne);
+    out.threshold.beta = *beta;
     out.max_new_tokens = static_cast<int>(keyword->max_new_tokens);
   } else if (const auto* decoding = std::get_if<DecodingEvidence>(&certificate.evidence)) {
     out = robust_options(Aggregation::kDecoding, task);

@@ -29,8 +29,8 @@ struct Threshold {
   [[nodiscard]] bool passes(int count, int answering) const {
     return count * 100 >= alpha * answering || count * 10 >= beta;
   }
-  [[nodiscard]] KeywordRule rule() const {
-    return *KeywordRule::create(*Decimal::from(alpha / 100.0), *Decimal::from(beta / 10.0));
+  [[nodiscard]] KeywordThreshold rule() const {
+    return *KeywordThreshold::create(*Decimal::from(alpha / 100.0), *Decimal::from(beta / 10.0));
   }
 };
 

@@ -20,19 +20,19 @@ nlohmann::json golden() {
   return nlohmann::json::parse(file);
 }
 
-KeywordRule rule_of(const nlohmann::json& one) {
+KeywordThreshold rule_of(const nlohmann::json& one) {
   const auto beta = one["beta"].is_string() ? Decimal::parse(one["beta"].get<std::string>())
                                             : Decimal::from(one["beta"].get<double>());
-  return *KeywordRule::create(*Decimal::parse(one["alpha"].get<std::string>()), *beta);
+  return *KeywordThreshold::create(*Decimal::parse(one["alpha"].get<std::string>()), *beta);
 }
 
 TEST(KeywordCertificate, OfADataSetReachesExactlyTheGoldenSets) {
   const auto file = golden();
   ASSERT_EQ(file["cases"].size(), 150U);
   for (const auto& one : file["cases"]) {
-    const KeywordRule rule = rule_of(one);
+    const KeywordThreshold rule = rule_of(one);
     for (const auto& [answering, threshold] : one["thresholds"].items()) {
-      EXPECT_EQ(rule.threshold(std::stoll(answering)), threshold.get<std::int64_t>()) << one;
+      EXPECT_EQ(rule.least_count(std::stoll(answering)), threshold.get<std::int64_t>()) << one;
     }
     const KeywordCase benign{one["benign_keywords"].get<std::vector<Words>>(), one["m_prime"]};
     const auto reach = keyword_reach(benign, rule);
@@ -84,7 +84,7 @@ TEST(KeywordCertificate, OfALiveAnswerEqualsEveryGoldenCase) {
       EXPECT_EQ(one["largest_k_prime"], 0);
       continue;
     }
-    const KeywordRule rule = rule_of(one);
+    const KeywordThreshold rule = rule_of(one);
     EXPECT_EQ(kept_keywords(live->groups, rule), live->emitted.keywords);
     const LiveSetting setting{one["k"], one["omega"], 0};
     const auto found = certify_keyword(live->groups, live->emitted, {rule, 0, 64}, setting);
@@ -121,7 +121,7 @@ TEST(KeywordCertificate, IsVerifiedForEveryGoldenCaseUpToItsLargestAndNoFurther)
   }
 }
 
-KeywordRule usual_rule() { return *KeywordRule::create(*Decimal::parse("0.3"), *Decimal::parse("3")); }
+KeywordThreshold usual_rule() { return *KeywordThreshold::create(*Decimal::parse("0.3"), *Decimal::parse("3")); }
 
 TEST(KeywordCertificate, StopsAtItsBudgetAndSaysSo) {
   KeywordCase benign;
@@ -174,9 +174,9 @@ TEST(NormalForm, ForgetsCasePunctuationAndArticlesButNoPartOfANumber) {
 }
 
 TEST(KeywordCertificate, HasNoPlaceForNonsense) {
-  EXPECT_FALSE(KeywordRule::create(*Decimal::parse("0"), *Decimal::parse("3")).ok());
-  EXPECT_FALSE(KeywordRule::create(*Decimal::parse("1.1"), *Decimal::parse("3")).ok());
-  EXPECT_FALSE(KeywordRule::create(*Decimal::parse("0.3"), *Decimal::parse("0.9")).ok());
+  EXPECT_FALSE(KeywordThreshold::create(*Decimal::parse("0"), *Decimal::parse("3")).ok());
+  EXPECT_FALSE(KeywordThreshold::create(*Decimal::parse("1.1"), *Decimal::parse("3")).ok());
+  EXPECT_FALSE(KeywordThreshold::create(*Decimal::parse("0.3"), *Decimal::parse("0.9")).ok());
   EXPECT_FALSE(keyword_reach({{}, -1}, usual_rule()).ok());
   EXPECT_TRUE(keyword_reach({{}, 0}, usual_rule())->no_retrieval);  // all abstain
   EXPECT_TRUE(keyword_reach({{}, 3}, usual_rule())->no_retrieval);

@@ -48,8 +48,8 @@ Certificate keyword_sample(bool several_sets) {
     evidence.groups.push_back(group);
   }
   if (!several_sets) evidence.groups[7] = {UntrustedText("I don't know."), std::nullopt, 900'000'000};
-  const KeywordRule rule =
-      must(KeywordRule::create(must(Decimal::parse(evidence.alpha)), must(Decimal::parse(evidence.beta))));
+  const KeywordThreshold rule =
+      must(KeywordThreshold::create(must(Decimal::parse(evidence.alpha)), must(Decimal::parse(evidence.beta))));
   evidence.kept = *kept_keywords(evidence.groups, rule);
   out.answer = UntrustedText("Mount Everest");
   const AnswerFromHints answer = [](std::span<const std::string> hints) -> Result<HintedAnswer> {

@@ -8,17 +8,20 @@ namespace {
 using Sets = std::vector<std::set<std::string>>;
 using Strings = std::vector<std::string>;
 
-KeywordThreshold threshold(const char* alpha, int beta) { return {Decimal::parse(alpha).value(), beta}; }
+KeywordThreshold threshold(const char* alpha, const char* beta) {
+  return {Decimal::parse(alpha).value(), Decimal::parse(beta).value()};
+}
 
 // The threshold is min(alpha n, beta), and a count that equals it passes. 0.07 * 100 is more than 7 in doubles.
 TEST(KeywordThreshold, ComparesIntegersWhereDoublesWouldBeWrong) {
   EXPECT_GT(0.07 * 100, 7.0);
-  EXPECT_EQ(threshold("0.07", 50).least_count(100), 7);
-  EXPECT_EQ(threshold("0.3", 3).least_count(10), 3);
-  EXPECT_EQ(threshold("0.3", 3).least_count(7), 3);    // 2.1
-  EXPECT_EQ(threshold("0.3", 3).least_count(6), 2);    // 1.8
-  EXPECT_EQ(threshold("0.3", 3).least_count(100), 3);  // beta
-  EXPECT_EQ(threshold("0.3", 3).least_count(0), 1);
+  EXPECT_EQ(threshold("0.07", "50").least_count(100), 7);
+  EXPECT_EQ(threshold("0.3", "3").least_count(10), 3);
+  EXPECT_EQ(threshold("0.3", "3").least_count(7), 3);    // 2.1
+  EXPECT_EQ(threshold("0.3", "3").least_count(6), 2);    // 1.8
+  EXPECT_EQ(threshold("0.3", "3").least_count(100), 3);  // beta
+  EXPECT_EQ(threshold("0.3", "3").least_count(0), 1);
+  EXPECT_EQ(threshold("0.9", "2.5").least_count(100), 3);  // the ceiling of beta
 }
 
 TEST(CountKeywords, CountsAKeywordOnceASet) {

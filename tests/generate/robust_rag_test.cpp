@@ -75,11 +75,11 @@ TEST(PassageGroups, AreConsecutiveAndTheLastMayBeSmaller) {
 TEST(RobustOptions, HaveThePapersValuesForEachTask) {
   const RobustOptions brief = robust_options(Aggregation::kKeyword, AnswerTask::kShortAnswer);
   EXPECT_EQ(brief.threshold.alpha.text(), "0.3");
-  EXPECT_EQ(brief.threshold.beta, 3);
+  EXPECT_EQ(brief.threshold.beta.text(), "3");
   EXPECT_EQ(brief.max_new_tokens, 20);
   const RobustOptions text = robust_options(Aggregation::kKeyword, AnswerTask::kLongText);
   EXPECT_EQ(text.threshold.alpha.text(), "0.4");
-  EXPECT_EQ(text.threshold.beta, 4);
+  EXPECT_EQ(text.threshold.beta.text(), "4");
   EXPECT_EQ(text.max_new_tokens, 500);
   EXPECT_EQ(text.min_phrase_words, 2U);
 }
@@ -94,7 +94,7 @@ TEST(RobustOptions, OutOfRangeNamesTheField) {
   EXPECT_THAT(message([](RobustOptions& o) { o.group_size = 0; }), HasSubstr("group_size"));
   EXPECT_THAT(message([](RobustOptions& o) { o.max_new_tokens = 0; }), HasSubstr("max_new_tokens"));
   EXPECT_THAT(message([](RobustOptions& o) { o.threshold.alpha = *Decimal::parse("1.1"); }), HasSubstr("alpha"));
-  EXPECT_THAT(message([](RobustOptions& o) { o.threshold.beta = 0; }), HasSubstr("beta"));
+  EXPECT_THAT(message([](RobustOptions& o) { o.threshold.beta = Decimal(); }), HasSubstr("beta"));
   EXPECT_THAT(message([](RobustOptions& o) { o.eta = std::nan(""); }), HasSubstr("eta"));
   EXPECT_THAT(message([](RobustOptions& o) { o.gamma = 0; }), HasSubstr("gamma"));
   EXPECT_THAT(message([](RobustOptions& o) { o.keywords = nullptr; }), HasSubstr("keyword"));
@@ -142,7 +142,7 @@ TEST(KeywordAggregation, GivesTheSecondPromptTheWordsThatEnoughGroupsUse) {
   const auto model = scripted(
       {{"Hints: Paris", " Paris tower"}, {"in paris", " Paris"}, {"in rome", " Rome"}, {"a tower", " Paris tower"}});
   RobustOptions options = keyword_options();
-  options.threshold = {*Decimal::parse("0.5"), 3};
+  options.threshold = {*Decimal::parse("0.5"), *Decimal::parse("3")};
   const auto answer =
       answer_robustly(*model, where(), passages_of({"in paris", "in paris, a tower", "in rome", "a tower"}), options);
   ASSERT_TRUE(answer.ok()) << answer.error().message;

@@ -8,17 +8,9 @@
 #include <vector>
 
 #include "casemate/certify/outcome.h"
-#include "casemate/core/decimal.h"
+#include "casemate/generate/keyword_threshold.h"
 
 namespace casemate {
-
-/// A word counts as a hint where at least ceil(min(alpha n', beta)) of the n' groups that answer say it.
-struct KeywordRule {
-  Decimal alpha;  ///< in (0, 1]
-  Decimal beta;   ///< >= 1
-  [[nodiscard]] static Result<KeywordRule> create(Decimal alpha, Decimal beta);
-  [[nodiscard]] std::int64_t threshold(std::int64_t answering) const;
-};
 
 /// The benign groups of one case that answer: each one's keywords, filtered as inference does (stop words, punctuation,
 /// length), repeats do not count. Groups that abstain are left out; groups that are unstable under the slack count as
@@ -37,7 +29,7 @@ struct KeywordReach {
   bool no_retrieval = false;          ///< the attacker can bring about that no group answers
 };
 /// Error: InvalidArgument for a negative number of groups.
-[[nodiscard]] Result<KeywordReach> keyword_reach(const KeywordCase& benign, const KeywordRule& rule);
+[[nodiscard]] Result<KeywordReach> keyword_reach(const KeywordCase& benign, const KeywordThreshold& rule);
 
 /// The second prompt's greedy answer to hints, which come ascending by bytes.
 struct HintedAnswer {
@@ -48,7 +40,7 @@ using AnswerFromHints = std::function<Result<HintedAnswer>(std::span<const std::
 using ScoreAnswer = std::function<Result<double>(const UntrustedText& answer)>;
 
 struct KeywordOptions {
-  KeywordRule rule;
+  KeywordThreshold rule;
   Billionths epsilon = 1'000'000;     ///< certify_keyword takes that of its setting
   std::int64_t max_model_calls = 64;  ///< sets of hints that are tried; in [1, 2^14]
 };
@@ -78,6 +70,6 @@ struct KeywordLiveOutcome {
 /// The words that inference keeps of `groups`, ascending by bytes; nothing to do with certificates but for tests and
 /// callers that need the same words. Unset where no group answers.
 [[nodiscard]] std::optional<std::vector<std::string>> kept_keywords(std::span<const KeywordGroup> groups,
-                                                                    const KeywordRule& rule);
+                                                                    const KeywordThreshold& rule);
 
 }  // namespace casemate

@@ -15,10 +15,12 @@ namespace casemate {
 /// mu = min(alpha * n, beta): how many groups must use a keyword (RobustRAG, algorithm 1).
 struct KeywordThreshold {
   Decimal alpha = *Decimal::parse("0.3");  ///< share of the groups that answer; in (0, 1]
-  int beta = 3;                            ///< most that is ever asked for; >= 1
+  Decimal beta = *Decimal::parse("3");     ///< most that is ever asked for; >= 1
 
+  /// Error: InvalidOption for values out of range.
+  [[nodiscard]] static Result<KeywordThreshold> create(Decimal alpha, Decimal beta);
   /// The least count that passes with `answering` groups: the ceiling of mu, at least 1.
-  [[nodiscard]] int least_count(int answering) const noexcept;
+  [[nodiscard]] std::int64_t least_count(std::int64_t answering) const noexcept;
 };
 
 /// How many sets hold each keyword.
@@ -29,6 +31,7 @@ struct KeywordThreshold {
 void order_hints(std::vector<std::string>& hints);
 
 /// Keywords with at least `least_count`, in the order of `order_hints`.
-[[nodiscard]] std::vector<std::string> keep_keywords(const std::map<std::string, int>& counts, int least_count);
+[[nodiscard]] std::vector<std::string> keep_keywords(const std::map<std::string, int>& counts,
+                                                     std::int64_t least_count);
 
 }  // namespace casemate

@@ -24,7 +24,7 @@ namespace casemate {
 /// Asks the model again and compares: same model and prompts, same answers of the groups, same probabilities to within
 /// epsilon, same answer, and a claim that is as strong. What `verify_certificate` cannot know from a file. `options`
 /// are those of a multiple choice. Error: InvalidArgument where the certificate withholds the question, or a multiple
-/// choice comes without its options; Mismatch for other options; Unsupported for a beta that is no whole number; what
+/// choice comes without its options; Mismatch for other options; what
 /// the model says; Cancelled. A remote model's file is unknown, so its check never holds.
 [[nodiscard]] Result<std::vector<CertificateCheck>> replay_certificate(const Certificate& certificate,
                                                                        std::span<const PromptPassage> passages,
