@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "casemate/text/porter_stemmer.h"
 #include "text/lower_words.h"
 
 namespace casemate {
@@ -46,6 +47,14 @@ std::vector<std::string> rouge_words(std::string_view text) {
   }
   if (!word.empty()) words.push_back(std::move(word));
   return words;
+}
+
+std::vector<std::string> rouge_stems(std::string_view text) {
+  std::vector<std::string> out = rouge_words(text);
+  for (std::string& word : out) {
+    if (word.size() > 3) word = porter_stem(word);
+  }
+  return out;
 }
 
 RougeScore rouge_n(std::span<const std::string> prediction, std::span<const std::string> reference, std::size_t n) {

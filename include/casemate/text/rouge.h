@@ -19,6 +19,8 @@ struct RougeScore {
 /// Words as ROUGE counts them: runs of a-z and 0-9 after Unicode lower-casing; everything else separates, so that text
 /// in other scripts has none (Lin 2004, as the rouge_score package has it, without stemming).
 [[nodiscard]] std::vector<std::string> rouge_words(std::string_view text);
+/// The same with words of more than three letters stemmed (porter_stemmer.h), as the package's `use_stemmer` does.
+[[nodiscard]] std::vector<std::string> rouge_stems(std::string_view text);
 
 /// ROUGE-N: clipped n-gram overlap. n >= 1.
 [[nodiscard]] RougeScore rouge_n(std::span<const std::string> prediction, std::span<const std::string> reference,
