@@ -34,6 +34,7 @@ std::span<const Command> commands() {
       Command{"metrics", "metrics over files: rankings, texts, and two logs compared", set_up_metrics},
       Command{"attack", "craft poison for queries, plant it in a store, take it out again", set_up_attack},
       Command{"eval", "run an experiment: attacks by defences, with logs and a summary", set_up_eval},
+      Command{"report", "one HTML page about one run, or several compared", set_up_report},
   };
   return kCommands;
 }

@@ -1,32 +1,15 @@
 #include "casemate/eval/data_set.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
-#include <unordered_set>
 
+#include "casemate/core/nearest_name.h"
 #include "casemate/core/random.h"
-#include "casemate/formats/reader.h"
-#include "casemate/formats/squad.h"
+#include "eval/data/data_builder.h"
 
 namespace casemate {
 namespace {
-
-class PassageSink final : public DocumentSink {
- public:
-  explicit PassageSink(DataSet& data) : data_(data) {}
-  Status document(Document document) override {
-    data_.passages.push_back({std::move(document.id), std::move(document.title), std::move(document.text)});
-    return {};
-  }
-  void problem(const InputProblem& problem) override {
-    ++data_.broken;
-    if (first.empty()) first = problem.error.message;
-  }
-  std::string first;
-
- private:
-  DataSet& data_;
-};
 
 Digest digest_of(const DataSet& data) {
   Hasher hasher(Hasher::Kind::kBlake2b);
@@ -44,44 +27,107 @@ Digest digest_of(const DataSet& data) {
     field(question.gold_document);
     for (const UntrustedText& answer : question.answers) field(answer.bytes());
   }
+  for (const Judgements& judged : data.judgements) {
+    for (const auto& [document, grade] : judged) field(document + "=" + std::to_string(grade));
+  }
   return hasher.finish();
+}
+
+struct Loader {
+  DataFormat format;
+  Status (*load)(const std::string& path, DataSet& data);
+};
+
+/// In order of name.
+constexpr std::array kLoaders = {
+    Loader{{"beir", "a BEIR folder: corpus.jsonl, queries.jsonl, qrels/test.tsv"}, load_beir},
+    Loader{{"bipia", "BIPIA's contexts with questions, and its instructions where they lie beside"}, load_bipia},
+    Loader{{"chatdoctor", "medical dialogues (HealthcareMagic, ChatDoctor): [{input, output}]"}, load_chatdoctor},
+    Loader{{"folder", "files of any kind, and questions.jsonl"}, load_folder},
+    Loader{{"musique", "MuSiQue: questions with paragraphs, and NAME_corpus.json where it lies beside"}, load_musique},
+    Loader{{"nq-open", "NQ-open: questions and answers", false, true}, load_nq_open},
+    Loader{{"poisonedrag", "PoisonedRAG's targets: questions, wrong answers and texts that support them", false, true},
+           load_poisonedrag},
+    Loader{{"squad", "SQuAD 1.1 JSON, or a zip file with one"}, load_squad},
+    Loader{{"webquestions", "WebQuestions: questions and answers", false, true}, load_webquestions},
+    Loader{{"wikitext", "WikiText: articles under their headings, a passage a line", true, false}, load_wikitext},
+};
+
+constexpr auto kFormats = [] {
+  std::array<DataFormat, kLoaders.size()> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = kLoaders[i].format;
+  return out;
+}();
+
+Result<const Loader*> find_loader(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Loader& each : kLoaders) {
+    if (each.format.name == name) return &each;
+    names.push_back(each.format.name);
+  }
+  return Error{ErrorCode::kInvalidOption, "\"" + UntrustedText(std::string(name)).for_log(60) +
+                                              "\" is not a data set format" + name_hint(name, names)};
+}
+
+/// Passages of another data set in place of its own; its questions are dropped.
+Status take_corpus(const DataSource& source, DataSet& data) {
+  const auto loader = find_loader(source.corpus_format);
+  if (!loader) return loader.error();
+  if (!(*loader)->format.passages) {
+    return Error{ErrorCode::kInvalidOption, "\"" + source.corpus_format + "\" holds no passages: it is no corpus"};
+  }
+  DataSet corpus;
+  if (Status loaded = (*loader)->load(source.corpus_path, corpus); !loaded) return loaded;
+  data.passages = std::move(corpus.passages);
+  data.path = source.corpus_path;
+  data.index_passages = corpus.index_passages;
+  data.broken += corpus.broken;
+  data.problems.insert(data.problems.end(), corpus.problems.begin(), corpus.problems.end());
+  data.has_gold = false;
+  data.judgements.clear();
+  for (AttackTarget& question : data.questions) question.gold_document.clear();
+  return {};
 }
 
 }  // namespace
 
+std::span<const DataFormat> data_formats() noexcept { return kFormats; }
+
+Result<DataFormat> find_data_format(std::string_view name) {
+  const auto loader = find_loader(name);
+  if (!loader) return loader.error();
+  return (*loader)->format;
+}
+
 Result<DataSet> load_data_set(std::string_view format, const std::string& path) {
-  if (format != "squad") {
+  return load_data_set(DataSource{std::string(format), path, "", ""});
+}
+
+Result<DataSet> load_data_set(const DataSource& source) {
+  const auto loader = find_loader(source.format);
+  if (!loader) return loader.error();
+  const DataFormat& format = (*loader)->format;
+  if (!format.questions) {
+    return Error{ErrorCode::kInvalidOption, "\"" + source.format + "\" holds no questions: it serves as `corpus`"};
+  }
+  if (!format.passages && source.corpus_format.empty()) {
     return Error{ErrorCode::kInvalidOption,
-                 "\"" + UntrustedText(std::string(format)).for_log() + "\" is not a data set format; known: squad"};
+                 "\"" + source.format + "\" holds no passages: name some with corpus: {format: .., path: ..}"};
   }
   DataSet data;
-  data.path = path;
-  ReadOptions options;
-  options.format = Format::kSquad;
-  PassageSink sink(data);
-  if (const auto read = read_path(path, options, sink); !read) return read.error();
-  if (data.passages.empty()) {
+  data.path = source.path;
+  if (Status loaded = (*loader)->load(source.path, data); !loaded) return loaded.error();
+  if (!source.corpus_format.empty()) {
+    if (Status taken = take_corpus(source, data); !taken) return taken.error();
+  }
+  const std::string shown = UntrustedText(source.path).for_log();
+  const std::string first = data.problems.empty() ? "" : "; the first that is broken: " + data.problems.front();
+  if (data.passages.empty()) return Error{ErrorCode::kInvalidInput, shown + ": holds no passage" + first};
+  if (data.questions.empty()) {
     return Error{ErrorCode::kInvalidInput,
-                 sink.first.empty() ? UntrustedText(path).for_log() + ": holds no passage" : sink.first};
+                 shown + ": holds no question" +
+                     (data.without_gold > 0 ? " whose answering passage is in the corpus" : "") + first};
   }
-  auto questions = read_squad_questions(path, options.limits);
-  if (!questions) return questions.error();
-  data.broken += questions->problems.size();
-  std::unordered_set<std::string> ids;
-  for (const CorpusPassage& passage : data.passages) ids.insert(passage.id);
-  std::unordered_set<std::string> asked;
-  for (SquadQuestion& question : questions->questions) {
-    if (!ids.contains(question.gold_passage_id)) {
-      ++data.without_gold;
-    } else if (!asked.insert(question.id).second) {
-      ++data.repeated;
-    } else {
-      data.questions.push_back({std::move(question.id), std::move(question.question),
-                                std::move(question.gold_passage_id), std::move(question.answers)});
-    }
-  }
-  if (data.questions.empty())
-    return Error{ErrorCode::kInvalidInput, UntrustedText(path).for_log() + ": holds no question"};
   data.digest = digest_of(data);
   return data;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "casemate/core/nearest_name.h"
+#include "casemate/eval/data_set.h"
 #include "eval/option_grid.h"
 
 namespace casemate {
@@ -23,8 +24,16 @@ constexpr std::array kMeasures = {
     MeasureName{"asr", EvalMeasure::kAsr},
     MeasureName{"targeted-asr", EvalMeasure::kTargetedAsr},
     MeasureName{"poison-share", EvalMeasure::kPoisonShare},
-    MeasureName{"success", EvalMeasure::kRecall},  // the same where one passage answers
+    MeasureName{"success", EvalMeasure::kSuccess},
+    MeasureName{"map", EvalMeasure::kMap},
+    MeasureName{"poison-rank", EvalMeasure::kPoisonRank},
 };
+
+constexpr auto kMeasureNames = [] {
+  std::array<std::string_view, kMeasures.size()> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = kMeasures[i].name;
+  return out;
+}();
 
 bool is_plain_name(std::string_view text) {
   return !text.empty() && text.size() <= 100 && std::all_of(text.begin(), text.end(), [](char c) {
@@ -113,6 +122,48 @@ Status read_defences(const YamlValue& value, std::vector<std::vector<DefenceChoi
   return {};
 }
 
+Status read_data(const YamlValue& data, Experiment& out) {
+  std::optional<YamlValue> corpus;
+  YamlOptions options(data);
+  options.read("format", out.data_format).read("path", out.data_path).required().read("corpus", corpus);
+  if (Status read = options.finish(); !read) return read;
+  const auto format = find_data_format(out.data_format);
+  if (!format) return data.error(format.error().code, format.error().message);
+  if (corpus) {
+    YamlOptions corpus_options(*corpus);
+    corpus_options.read("format", out.corpus_format).required().read("path", out.corpus_path).required();
+    if (Status read = corpus_options.finish(); !read) return read;
+    const auto known = find_data_format(out.corpus_format);
+    if (!known) return corpus->error(known.error().code, known.error().message);
+    if (!known->passages) return corpus->error(ErrorCode::kInvalidOption, out.corpus_format + " holds no passages");
+  }
+  if (!format->passages && !corpus) {
+    return data.error(ErrorCode::kInvalidOption,
+                      out.data_format + " holds no passages: name some with corpus: {format: .., path: ..}");
+  }
+  if (!format->questions)
+    return data.error(ErrorCode::kInvalidOption, out.data_format + " holds no questions: it serves as corpus");
+  return {};
+}
+
+Status check_kind(const YamlValue& root, const std::string& kind, const Experiment& experiment) {
+  constexpr std::string_view kKinds[] = {"ranking", "reading", "answers", "leakage"};
+  if (kind == kKinds[1]) {
+    if (experiment.methods.empty())
+      return root.error(ErrorCode::kInvalidOption, "a reading experiment needs methods: [span, vanilla, ...]");
+    return experiment.passages > experiment.top_k
+               ? root.error(ErrorCode::kInvalidOption, "passages to read cannot be more than top_k")
+               : Status();
+  }
+  if (kind != kKinds[0]) {
+    return root.error(ErrorCode::kInvalidOption,
+                      "there is no kind \"" + UntrustedText(kind).for_log(60) + "\"" + name_hint(kind, kKinds));
+  }
+  if (!experiment.methods.empty() || experiment.judge)
+    return root.error(ErrorCode::kInvalidOption, "methods and judge are of `kind: reading`");
+  return {};
+}
+
 Result<Experiment> read_experiment(const YamlValue& root) {
   Experiment out;
   std::optional<YamlValue> data;
@@ -125,14 +176,15 @@ Result<Experiment> read_experiment(const YamlValue& root) {
   options.read("seed", out.seed, 0, UINT64_MAX).read("questions", out.questions, 0, 100'000'000);
   options.read("quick_questions", out.quick_questions, 1, 100'000'000).read("top_k", out.top_k, 1, 1000);
   options.read("metrics", metrics).required().read("attacks", attacks).read("defences", defences);
+  std::string kind = "ranking";
+  options.read("kind", kind)
+      .read("methods", out.methods)
+      .read("passages", out.passages, 1, 64)
+      .read("judge", out.judge);
   if (Status read = options.finish(); !read) return read.error();
   if (!is_plain_name(out.name))
     return root.error(ErrorCode::kInvalidOption, "name must be 1 to 100 letters, digits, \"-\" and \"_\"");
-  YamlOptions data_options(*data);
-  data_options.read("format", out.data_format).read("path", out.data_path).required();
-  if (Status read = data_options.finish(); !read) return read.error();
-  if (out.data_format != "squad")
-    return data->error(ErrorCode::kInvalidOption, "format must be squad, the only one that experiments read so far");
+  if (Status read = read_data(*data, out); !read) return read.error();
   if (Status read = read_metrics(*metrics, out.top_k, out.metrics); !read) return read.error();
   if (out.metrics.empty()) return metrics->error(ErrorCode::kInvalidOption, "names no metric");
   if (attacks) {
@@ -141,6 +193,7 @@ Result<Experiment> read_experiment(const YamlValue& root) {
   if (defences) {
     if (Status read = read_defences(*defences, out.defences); !read) return read.error();
   }
+  if (Status checked = check_kind(root, kind, out); !checked) return checked.error();
   if (out.attacks.empty()) out.attacks.emplace_back("none");
   if (out.defences.empty()) out.defences.emplace_back();
   return out;
@@ -165,6 +218,13 @@ Result<EvalMetric> parse_eval_metric(std::string_view name) {
   return Error{ErrorCode::kInvalidOption,
                "there is no metric \"" + UntrustedText(std::string(name)).for_log() + "\"" + name_hint(base, known)};
 }
+
+bool is_about_poison(EvalMeasure measure) noexcept {
+  return measure == EvalMeasure::kAsr || measure == EvalMeasure::kTargetedAsr || measure == EvalMeasure::kPoisonShare ||
+         measure == EvalMeasure::kPoisonRank;
+}
+
+std::span<const std::string_view> eval_measure_names() noexcept { return kMeasureNames; }
 
 std::string eval_metric_name(EvalMetric metric) {
   for (const MeasureName& each : kMeasures) {

@@ -14,6 +14,7 @@
 #include "eval/condition_runner.h"
 #include "eval/planted_figures.h"
 #include "eval/query_encoder.h"
+#include "eval/run_texts.h"
 #include "eval/summarise.h"
 #include "eval/work_store.h"
 
@@ -25,6 +26,9 @@ using nlohmann::ordered_json;
 Status write_file(const std::string& path, const std::string& text) {
   return write_file_atomically(FileSystem::posix(), path, text);
 }
+
+/// Queries of a condition whose log lines also say what the defences decided about each passage.
+constexpr std::size_t kQueriesWithVerdicts = 100;
 
 /// Compares with a sealed corpus, so that it can be made only once there is a seal.
 bool needs_seal(const DefenceChoice& choice) { return choice.name == "fingerprint"; }
@@ -58,9 +62,12 @@ class ExperimentRun {
   }
 
   Status load() {
-    auto data = load_data_set(experiment_.data_format, options_.data);
+    auto data =
+        load_data_set(DataSource{experiment_.data_format, options_.data, experiment_.corpus_format, options_.corpus});
     if (!data) return data.error();
     data_ = *std::move(data);
+    if (Status fits = check_metrics(); !fits) return fits;
+    for (const std::string& problem : data_.problems) progress_.note("left out: " + problem);
     if (data_.broken + data_.repeated + data_.without_gold > 0) {
       progress_.note("left out of the data set: " + std::to_string(data_.broken) + " broken records, " +
                      std::to_string(data_.repeated) + " repeated questions, " + std::to_string(data_.without_gold) +
@@ -70,9 +77,34 @@ class ExperimentRun {
     for (const std::size_t index :
          sample_questions(data_.questions.size(), static_cast<std::size_t>(count), experiment_.seed)) {
       asked_.push_back(data_.questions[index]);
+      if (!data_.judgements.empty()) asked_judgements_.push_back(data_.judgements[index]);
       asked_ids_.push_back(asked_.back().query_id);
     }
     return {};
+  }
+
+  /// Without answering passages a recall would be 0 whatever is found.
+  Status check_metrics() const {
+    if (data_.has_gold) return {};
+    for (const EvalMetric metric : experiment_.metrics) {
+      if (is_about_poison(metric.measure)) continue;
+      return Error{ErrorCode::kInvalidOption,
+                   eval_metric_name(metric) + " needs to know which passage answers, and this data set does not say; " +
+                       "asr@k, targeted-asr@k, poison-share@k and poison-rank@k do not"};
+    }
+    return {};
+  }
+
+  /// What the store indexes: the data set's own file, or its passages written out.
+  Result<std::pair<std::string, Format>> corpus_to_index() const {
+    if (!data_.index_passages) return std::pair(data_.path, Format::kSquad);
+    std::string lines;
+    for (const CorpusPassage& each : data_.passages)
+      lines += ordered_json{{"_id", each.id}, {"title", each.title.for_json()}, {"text", each.text.for_json()}}.dump() +
+               "\n";
+    std::string file = path("work/corpus.jsonl");
+    if (Status written = write_file(file, lines); !written) return written.error();
+    return std::pair(std::move(file), Format::kJsonl);
   }
 
   /// Makes the folder, or checks that what it holds is this experiment.
@@ -152,7 +184,10 @@ class ExperimentRun {
       }
     }
     const bool trusted = !sealed.empty();
-    if (Status indexed = store_->index(data_.path, recipes_, trusted, progress_, stop_); !indexed) return indexed;
+    const auto corpus = corpus_to_index();
+    if (!corpus) return corpus.error();
+    if (Status indexed = store_->index(corpus->first, corpus->second, recipes_, trusted, progress_, stop_); !indexed)
+      return indexed;
     if (trusted) {
       if (Status done = store_->seal(*parts_.pool, progress_, stop_); !done) return done;
     }
@@ -256,6 +291,9 @@ class ExperimentRun {
     work.metrics = experiment_.metrics;
     work.seed = experiment_.seed;
     work.top_k = experiment_.top_k;
+    if (!asked_judgements_.empty())
+      work.judgements = std::span<const Judgements>(asked_judgements_).subspan(done_[index]);
+    work.with_verdicts = kQueriesWithVerdicts - std::min(kQueriesWithVerdicts, done_[index]);
     progress_.begin(condition.name(), work.queries.size(), "queries");
     const auto times = run_condition(work, *log, *parts_.pool, progress_, stop_);
     progress_.end();
@@ -292,7 +330,9 @@ class ExperimentRun {
     summary.quick = options_.quick;
     summary.metrics = experiment_.metrics;
     std::vector<LoggedValues> logs;
+    std::vector<std::string> log_paths;
     for (const Condition& condition : conditions_) {
+      log_paths.push_back(log_path(condition));
       auto log = read_log(log_path(condition), experiment_.metrics);
       if (!log) return log.error();
       logs.push_back(*std::move(log));
@@ -305,6 +345,7 @@ class ExperimentRun {
       summary.conditions.push_back(std::move(entry));
     }
     if (Status done = summarise(summary, logs, *parts_.pool); !done) return done;
+    if (Status written = write_run_texts(options_.out, data_, asked_, log_paths); !written) return written;
     if (Status written = write_file(path("summary.json"), to_json(summary) + "\n"); !written) return written;
     if (Status written = write_file(path("summary.csv"), to_csv(summary)); !written) return written;
     return write_file(path("summary.md"), to_markdown(summary));
@@ -318,6 +359,7 @@ class ExperimentRun {
   std::vector<Condition> conditions_;
   DataSet data_;
   std::vector<AttackTarget> asked_;
+  std::vector<Judgements> asked_judgements_;  ///< empty where one passage answers each
   std::vector<std::string> asked_ids_;
   std::vector<std::size_t> done_;        ///< queries logged, by condition
   std::vector<PlantedFigures> planted_;  ///< by attack

@@ -1,5 +1,7 @@
 """`casemate eval` with the tiny model: results, --quick, resuming after kill -9, and errors before any work."""
 import json
+import os
+import random
 import signal
 import time
 import unittest
@@ -60,6 +62,27 @@ class EvalTest(CliTest):
             kills += child.returncode == -signal.SIGKILL
         self.eval("parts")
         self.assertGreater(kills, 0)
+        self.assertEqual(self.files("parts"), self.files("whole"))
+
+    @unittest.skipUnless(os.environ.get("CASEMATE_FULL_TESTS") == "1", "CASEMATE_FULL_TESTS=1 runs it")
+    def test_ten_kills_at_random_moments_change_no_byte(self):
+        began = time.monotonic()
+        self.eval("whole", "--threads", "1")
+        whole = time.monotonic() - began
+        moments = random.Random(int(os.environ.get("CASEMATE_SEED", "1")))
+        kills = 0
+        while kills < 10:
+            child = self.start("eval", self.experiment, "--out", self.root / "parts", "--encoder", TINY_MODEL, "--quiet")
+            time.sleep(moments.uniform(0, whole / 2))
+            child.send_signal(signal.SIGKILL)
+            child.communicate()
+            if child.returncode != -signal.SIGKILL:  # it was done: begin again, so that ten kills are met
+                self.assertEqual(self.files("parts"), self.files("whole"))
+                for path in sorted((self.root / "parts").rglob("*"), reverse=True):
+                    path.rmdir() if path.is_dir() else path.unlink()
+            else:
+                kills += 1
+        self.eval("parts")
         self.assertEqual(self.files("parts"), self.files("whole"))
 
     def test_quick_asks_fewer_and_another_sample_needs_another_folder(self):

@@ -157,7 +157,7 @@ TEST_F(RunExperiment, LogsEveryQueryUnderEveryConditionAndSummarisesFromTheLogs)
 TEST_F(RunExperiment, ThreadsAndInterruptionsChangeNoByte) {
   ASSERT_TRUE(run("whole", one_).ok());
   const auto whole = files_of("whole");
-  EXPECT_EQ(whole.size(), 1U + 12U + 2U + 3U);
+  EXPECT_EQ(whole.size(), 1U + 12U + 2U + 2U + 3U);
   std::size_t stops = 0;
   for (int after = 1;; after += 3) {
     StoppingProgress progress(after);
@@ -249,6 +249,81 @@ TEST_F(RunExperiment, EveryComparisonIsPairedAndAdjusted) {
   }
   EXPECT_EQ(against_clean, 2U * 11U);                                    // recall and MRR
   EXPECT_EQ(done->summary.comparisons.size(), 2U * 11U + 4U * 3U * 2U);  // and each defence under each attack
+}
+
+TEST_F(RunExperiment, SeveralAnsweringPassagesCountByGrade) {
+  fs::create_directories(folder_.path("beir/qrels"));
+  std::ofstream corpus(folder_.path("beir/corpus.jsonl"));
+  std::ofstream queries(folder_.path("beir/queries.jsonl"));
+  std::ofstream qrels(folder_.path("beir/qrels/test.tsv"));
+  qrels << "query-id\tcorpus-id\tscore\n";
+  for (int i = 0; i < 20; ++i) {
+    for (const char* part : {"a", "b"}) {
+      const std::string id = part + std::to_string(i);
+      corpus << Json{{"_id", id}, {"title", ""}, {"text", "bridge" + std::to_string(i) + " " + part + " river"}}.dump()
+             << '\n';
+      qrels << 'q' << i << '\t' << id << '\t' << (part[0] == 'a' ? 2 : 1) << '\n';
+    }
+    queries << Json{{"_id", "q" + std::to_string(i)}, {"text", "bridge" + std::to_string(i) + " a"}}.dump() << '\n';
+  }
+  corpus.close();
+  queries.close();
+  qrels.close();
+  auto read = parse_experiment(
+      "name: b\ndata: {format: beir, path: beir}\ntop_k: 4\nmetrics: [recall@1, recall@4, success@1, map@4, "
+      "poison-rank@4]\nattacks: [none, query-as-poison]\n",
+      "b.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EvalParts parts;
+  parts.encoder = encoder_.get();
+  parts.pool = &two_;
+  const auto done =
+      run_experiment(*read, parts, {folder_.path("beir"), folder_.path("out"), false}, Progress::none(), {});
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  const auto& clean = done->summary.conditions[0].cells;
+  std::ifstream log(folder_.path("out/queries/0-0-none-none.jsonl"));
+  double recall = 0;
+  double average = 0;
+  for (std::string text; std::getline(log, text);) {
+    const Json line = Json::parse(text);
+    EXPECT_EQ(line["judged"].size(), 2U);
+    EXPECT_EQ(line["gold"].get<std::string>()[0], 'a');  // the better grade
+    double found = 0;
+    double precision = 0;
+    for (std::size_t h = 0; h < line["hits"].size(); ++h) {
+      if (!line["judged"].contains(line["hits"][h][0].get<std::string>())) continue;
+      precision += ++found / static_cast<double>(h + 1);
+    }
+    recall += found / 2;
+    average += precision / 2;
+  }
+  EXPECT_NEAR(clean[1].mean, recall / 20, 1e-12);
+  EXPECT_NEAR(clean[3].mean, average / 20, 1e-12);
+  EXPECT_LE(clean[0].mean, .5);  // one of two at most
+  EXPECT_GT(clean[2].mean, .9);
+  EXPECT_EQ(clean[4].mean, 0);
+  EXPECT_GT(done->summary.conditions[1].cells[4].mean, .5);
+}
+
+TEST_F(RunExperiment, MetricsOfAnsweringPassagesNeedADataSetThatKnowsThem) {
+  std::ofstream(folder_.path("nq.jsonl")) << "{\"question\": \"who planned bridge1\", \"answer\": [\"x\"]}\n";
+  for (const auto& [metric, fine] : {std::pair{"recall@1", false}, std::pair{"asr@1", true}}) {
+    const auto read = parse_experiment(
+        std::string("name: b\ndata: {format: nq-open, path: x, corpus: {format: squad, path: y}}\nmetrics: [") +
+            metric + "]\nattacks: [query-as-poison]\n",
+        "b.yaml");
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EvalParts parts;
+    parts.encoder = encoder_.get();
+    parts.pool = &two_;
+    EvalOptions options{folder_.path("nq.jsonl"), folder_.path(std::string("out-") + metric), false,
+                        folder_.path("squad.json")};
+    const auto done = run_experiment(*read, parts, options, Progress::none(), {});
+    EXPECT_EQ(done.ok(), fine) << (done.ok() ? "" : done.error().message);
+    if (!fine) {
+      EXPECT_NE(done.error().message.find("recall@1 needs"), std::string::npos) << done.error().message;
+    }
+  }
 }
 
 TEST_F(RunExperiment, AQueryThatFailsIsLoggedAndCounted) {

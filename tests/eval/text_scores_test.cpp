@@ -6,6 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "casemate/text/porter_stemmer.h"
+#include "casemate/text/rouge.h"
 #include "support/paths.h"
 #include "support/temporary_folder.h"
 
@@ -41,6 +43,23 @@ TEST(TextScores, JsonHasTheGoldenValues) {
   EXPECT_NEAR(ours.at("means").at("exact_match").get<double>(), exact, 1e-12);
   EXPECT_NEAR(ours.at("means").at("f1").get<double>(), golden.at("means").at("f1").get<double>(), 1e-9);
   EXPECT_NEAR(ours.at("bleu_corpus").get<double>(), golden.at("bleu_corpus").at("all").at("score").get<double>(), 1e-9);
+}
+
+TEST(TextScores, StemsAndStemmedRougeHaveTheGoldenValues) {
+  const Json golden = Json::parse(std::ifstream(test::golden_path("text_metrics.json")));
+  std::size_t stems = 0;
+  for (const auto& [word, stem] : golden.at("porter_stems").at("stems").items()) {
+    EXPECT_EQ(porter_stem(word), stem.get<std::string>()) << word;
+    ++stems;
+  }
+  EXPECT_GE(stems, 100U);
+  for (const Json& pair : golden.at("pairs")) {
+    const auto prediction = rouge_stems(pair.at("prediction").get<std::string>());
+    double best = 0;
+    for (const Json& reference : pair.at("references"))
+      best = std::max(best, rouge_l(prediction, rouge_stems(reference.get<std::string>())).f);
+    EXPECT_NEAR(best, pair.at("rouge").at("rougeL_stem_f_best").get<double>(), 1e-9) << pair.at("id");
+  }
 }
 
 TEST(TextScores, ABrokenLineIsNamed) {

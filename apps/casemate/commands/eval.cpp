@@ -1,11 +1,17 @@
 #include <filesystem>
 #include <iostream>
 
+#include "casemate/core/file_system.h"
 #include "casemate/encoder/heads.h"
 #include "casemate/eval/answer_experiment.h"
+#include "casemate/eval/export.h"
+#include "casemate/eval/reading_experiment.h"
+#include "casemate/eval/report.h"
 #include "casemate/eval/run_experiment.h"
+#include "casemate/eval/run_texts.h"
 #include "command.h"
 #include "language_model_choice.h"
+#include "run_outputs.h"
 
 namespace casemate::cli {
 namespace {
@@ -18,6 +24,7 @@ struct EvalChoice {
   std::string reranker;
   bool quick = false;
   LanguageModelChoice model;
+  RunOutputs outputs;
 };
 
 /// A relative path of a data set lies in --data, or else beside the experiment's file. Error: NotFound, with both.
@@ -38,7 +45,53 @@ Result<std::string> find_data(const EvalChoice& choice, const std::string& writt
                                          "; name the folder of data sets with --data or CASEMATE_DATA"};
 }
 
+/// NAME.published.json beside NAME.yaml holds what papers printed; it goes into the folder, where the report finds it.
+Status keep_published(const EvalChoice& choice, const std::string& out) {
+  const std::string path = std::filesystem::path(choice.experiment).replace_extension(".published.json").string();
+  const auto content = read_file(path, UINT64_C(16) << 20U);
+  if (!content) return content.error().code == ErrorCode::kNotFound ? Status() : Status(content.error());
+  return write_file_atomically(FileSystem::posix(), join_path(out, "published.json"), *content);
+}
+
+/// What every finished run gets, whatever its kind: the report, exports and gates. Returns the exit code.
+int finish_run(Context& context, const EvalChoice& choice, const std::string& out) {
+  if (Status kept = keep_published(choice, out); !kept) return context.fail(kept.error());
+  if (Status written = write_report(out); !written) return context.fail(written.error());
+  const auto run = read_run_record(out);
+  return run ? write_run_outputs(context, choice.outputs, *run) : context.fail(run.error());
+}
+
+/// A gate that could not be asked is told before the long work.
+Status check_gates(const EvalChoice& choice, const Experiment& experiment) {
+  const auto gates = parse_gates(choice.outputs);
+  if (!gates) return gates.error();
+  std::vector<std::string> metrics;
+  std::vector<std::string> defences;
+  if (experiment.methods.empty()) {
+    for (const EvalMetric metric : experiment.metrics) metrics.push_back(eval_metric_name(metric));
+    for (const Condition& condition : experiment.conditions()) defences.push_back(condition.defence);
+  } else {
+    metrics = reading_metrics(experiment);
+    for (const Condition& condition : experiment.conditions()) {
+      for (const std::string& method : experiment.methods) defences.push_back(condition.defence + " | " + method);
+    }
+  }
+  return check_gate_names(*gates, metrics, experiment.attacks, defences);
+}
+
+Status check_gates(const EvalChoice& choice, const AnswerExperiment& experiment) {
+  const auto gates = parse_gates(choice.outputs);
+  if (!gates) return gates.error();
+  const std::vector<std::string> metrics = {"right", "attack_success", "valid", "declined"};
+  std::vector<std::string> methods;
+  for (const AnswerMethod& method : experiment.methods) methods.push_back(method.name);
+  std::vector<std::string> attacks;
+  for (const AnswerAttack& attack : experiment.attacks) attacks.push_back(attack.name);
+  return check_gate_names(*gates, metrics, attacks, methods);
+}
+
 bool asks_model(const Experiment& experiment) {
+  if (!experiment.methods.empty()) return true;
   for (const auto& chain : experiment.defences) {
     for (const DefenceChoice& defence : chain) {
       if (needs_model(defence)) return true;
@@ -52,9 +105,17 @@ bool asks_model(const Experiment& experiment) {
   return false;
 }
 
-Result<EvalRun> evaluate(Context& context, const EvalChoice& choice, const std::string& out) {
+/// A finished experiment about rankings, or about what was read from them.
+struct Evaluated {
+  std::string json;
+  std::string markdown;
+  std::string said;
+};
+
+Result<Evaluated> evaluate(Context& context, const EvalChoice& choice, const std::string& out) {
   const auto experiment = load_experiment(choice.experiment);
   if (!experiment) return experiment.error();
+  if (Status checked = check_gates(choice, *experiment); !checked) return checked.error();
   const auto data = find_data(choice, experiment->data_path);
   if (!data) return data.error();
   EncoderChoice wanted;
@@ -80,29 +141,50 @@ Result<EvalRun> evaluate(Context& context, const EvalChoice& choice, const std::
   parts.pool = &context.pool();
   EvalOptions options;
   options.data = *data;
+  if (!experiment->corpus_path.empty()) {
+    const auto corpus = find_data(choice, experiment->corpus_path);
+    if (!corpus) return corpus.error();
+    options.corpus = *corpus;
+  }
   options.out = out;
   options.quick = choice.quick;
-  return run_experiment(*experiment, parts, options, context.progress(), context.stop);
+  if (!experiment->methods.empty()) {
+    const auto read = run_reading_experiment(*experiment, parts, options, context.progress(), context.stop);
+    if (!read) return read.error();
+    return Evaluated{run_json(*read), run_markdown(*read), "everything is in " + out};
+  }
+  const auto done = run_experiment(*experiment, parts, options, context.progress(), context.stop);
+  if (!done) return done.error();
+  return Evaluated{to_json(done->summary) + "\n", to_markdown(done->summary),
+                   "asked " + std::to_string(done->asked) + " queries, " + std::to_string(done->already) +
+                       " were logged already; everything is in " + out};
 }
 
 Result<AnswerRun> evaluate_answers(Context& context, const EvalChoice& choice, const YamlValue& root,
                                    const std::string& out) {
   const auto experiment = read_answer_experiment(root);
   if (!experiment) return experiment.error();
+  if (Status checked = check_gates(choice, *experiment); !checked) return checked.error();
   const auto data = find_data(choice, experiment->data_path);
   if (!data) return data.error();
   const auto model = load_language_model(context, choice.model);
   if (!model) return model.error();
-  return run_answer_experiment(*experiment, **model, {*data, out, choice.quick}, context.progress(), context.stop);
+  auto done = run_answer_experiment(*experiment, **model, {*data, out, choice.quick}, context.progress(), context.stop);
+  if (!done) return done;
+  const auto texts = load_answer_set(experiment->data_format, *data);
+  if (!texts) return texts.error();
+  const Status written = write_answer_texts(out, *texts, static_cast<std::size_t>(experiment->passages));
+  return written ? std::move(done) : Result<AnswerRun>(written.error());
 }
 
 int run_answers(Context& context, const EvalChoice& choice, const YamlValue& root, const std::string& out) {
   const auto done = evaluate_answers(context, choice, root, out);
   if (!done) return context.fail(done.error());
+  const int code = finish_run(context, choice, out);
   std::cout << (context.json ? to_json(done->summary) + "\n" : to_markdown(done->summary, true));
   context.say("asked " + std::to_string(done->asked) + " questions, " + std::to_string(done->already) +
               " were logged already; everything is in " + out);
-  return kDone;
+  return code;
 }
 
 int run(Context& context, const EvalChoice& choice) {
@@ -113,10 +195,10 @@ int run(Context& context, const EvalChoice& choice) {
   if (is_answer_experiment(*root)) return run_answers(context, choice, *root, out);
   const auto done = evaluate(context, choice, out);
   if (!done) return context.fail(done.error());
-  std::cout << (context.json ? to_json(done->summary) + "\n" : to_markdown(done->summary));
-  context.say("asked " + std::to_string(done->asked) + " queries, " + std::to_string(done->already) +
-              " were logged already; everything is in " + out);
-  return kDone;
+  const int code = finish_run(context, choice, out);
+  std::cout << (context.json ? done->json : done->markdown);
+  context.say(done->said);
+  return code;
 }
 
 }  // namespace
@@ -132,6 +214,7 @@ std::function<int()> set_up_eval(CLI::App& app, Context& context) {
   app.add_option("--reranker", choice->reranker,
                  "folder of a SequenceClassification model, for rerank by cross-encoder");
   add_language_model_options(app, choice->model);
+  add_run_outputs(app, choice->outputs);
   return [choice, &context] { return run(context, *choice); };
 }
 

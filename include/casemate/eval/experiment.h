@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,22 +15,29 @@ namespace casemate {
 
 /// What is computed for one query from its ranking.
 enum class EvalMeasure : std::uint8_t {
-  kRecall,       ///< the answering passage is among the first k (there is one: also success@k)
+  kRecall,       ///< answering passages among the first k, of all there are: 0 or 1 where there is one
   kPrecision,    ///< answering passages among the first k, over k
   kMrr,          ///< 1 / rank of the answering passage, 0 beyond k
   kNdcg,         ///< over the first k
   kAsr,          ///< any planted document is among the first k
   kTargetedAsr,  ///< one that was planted for this query is
   kPoisonShare,  ///< planted documents among the first k, over k
+  kSuccess,      ///< 1 where any answering passage is among the first k
+  kMap,          ///< average precision over the first k
+  kPoisonRank,   ///< 1 / rank of the first planted document, 0 beyond k
 };
 struct EvalMetric {
   EvalMeasure measure = EvalMeasure::kRecall;
   int k = 5;
 };
-/// "recall@5", "success@5", "precision@5", "mrr@10", "ndcg@10", "asr@5", "targeted-asr@5", "poison-share@5". Error:
-/// InvalidOption, naming the nearest one.
+/// "recall@5", "success@5", "precision@5", "mrr@10", "ndcg@10", "map@10", "asr@5", "targeted-asr@5", "poison-share@5",
+/// "poison-rank@5". Error: InvalidOption, naming the nearest one.
 [[nodiscard]] Result<EvalMetric> parse_eval_metric(std::string_view name);
 [[nodiscard]] std::string eval_metric_name(EvalMetric metric);
+/// About what was planted; the others are about answering passages.
+[[nodiscard]] bool is_about_poison(EvalMeasure measure) noexcept;
+/// The names without depths, in a fixed order.
+[[nodiscard]] std::span<const std::string_view> eval_measure_names() noexcept;
 
 /// One attack under one chain of defences.
 struct Condition {
@@ -56,6 +64,14 @@ struct Experiment {
   std::vector<EvalMetric> metrics;                   ///< k at most top_k
   std::vector<std::string> attacks;                  ///< as conditions name them; "none" first where it is there
   std::vector<std::vector<DefenceChoice>> defences;  ///< chains; an empty one is "none"
+
+  std::string corpus_format;  ///< where another corpus is named: its format, else empty
+  std::string corpus_path;    ///< as written
+
+  // Of `kind: reading` alone (reading_experiment.h).
+  std::vector<std::string> methods;  ///< how rankings are read; empty: they are not
+  int passages = 5;                  ///< that a method reads, the first of a ranking; in [1, 64]
+  bool judge = false;                ///< the language model also judges each answer
 
   /// The grid: every attack with every chain, attacks outermost.
   [[nodiscard]] std::vector<Condition> conditions() const;

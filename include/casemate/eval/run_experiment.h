@@ -25,9 +25,10 @@ struct EvalParts {
 };
 
 struct EvalOptions {
-  std::string data;    ///< the data set's file
-  std::string out;     ///< folder for everything that the run makes
-  bool quick = false;  ///< ask `quick_questions` instead of `questions`
+  std::string data;      ///< the data set's file
+  std::string out;       ///< folder for everything that the run makes
+  bool quick = false;    ///< ask `quick_questions` instead of `questions`
+  std::string corpus{};  ///< the file or folder of the corpus that the experiment names beside its data
 };
 
 struct EvalRun {
@@ -39,7 +40,9 @@ struct EvalRun {
 /// Runs the grid of an experiment and writes into `out`:
 ///   experiment.json         what is run; a folder with another one is refused
 ///   attacks/ATTACK.jsonl    what was planted, one document a line
-///   queries/CONDITION.jsonl one line a query, from which everything else can be computed again
+///   queries/CONDITION.jsonl one line a query, from which everything else can be computed again; of the first 100 also
+///                           what the defences decided
+///   texts/                  questions and the passages that logs name, for the report
 ///   summary.json, summary.csv, summary.md
 ///   timings.json            what the searches of each condition took, the only file that differs between runs
 ///   work/                   the corpus as a store, with the vectors that defences need; may be deleted
