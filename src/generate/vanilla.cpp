@@ -17,7 +17,8 @@ Result<std::size_t> fitting_passages(const LanguageModel& model, const Untrusted
                                      std::span<const PromptPassage> passages, const VanillaOptions& options) {
   if (!model.capabilities().has(Feature::kTokens) || model.info().context_tokens == 0) return passages.size();
   for (std::size_t count = passages.size(); count > 0; --count) {
-    const auto tokens = model.tokenize_prompt(vanilla_prompt(question, passages.first(count), options.rule));
+    const auto tokens =
+        model.tokenize_prompt(vanilla_prompt(question, passages.first(count), options.rule, options.style));
     if (!tokens) return tokens.error();
     if (tokens->ids.size() + static_cast<std::size_t>(options.max_new_tokens) <= model.info().context_tokens)
       return count;
@@ -30,10 +31,15 @@ Result<std::size_t> fitting_passages(const LanguageModel& model, const Untrusted
 
 }  // namespace
 
-Prompt vanilla_prompt(const UntrustedText& question, std::span<const PromptPassage> passages, std::string_view rule) {
+Prompt vanilla_prompt(const UntrustedText& question, std::span<const PromptPassage> passages, std::string_view rule,
+                      const UntrustedText& style) {
   PromptBuilder prompt = PromptBuilder::chat();
   prompt.system(kInstruction);
   if (!rule.empty()) prompt.text(" ").text(rule);
+  if (!style.empty()) {
+    prompt.text("\nStyle that the operator asks for, to be followed where it does not go against the rules above: ")
+        .untrusted(style);
+  }
   prompt.user("Passages:\n\n");
   for (std::size_t i = 0; i < passages.size(); ++i) {
     prompt.text("[" + std::to_string(i + 1) + "] ");
@@ -54,8 +60,8 @@ Result<VanillaAnswer> answer_vanilla(LanguageModel& model, const UntrustedText& 
   if (!count) return count.error();
   GenerateOptions generate;
   generate.max_new_tokens = options.max_new_tokens;
-  auto made = model.generate(vanilla_prompt(question, passages.first(*count), options.rule), generate, std::move(stop),
-                             on_text);
+  auto made = model.generate(vanilla_prompt(question, passages.first(*count), options.rule, options.style), generate,
+                             std::move(stop), on_text);
   if (!made) return made.error();
   VanillaAnswer answer;
   answer.passages_used = *count;

@@ -23,16 +23,6 @@ Prompt ap_prompt(const UntrustedText& question, std::span<const ContextPassage> 
 }  // namespace casemate
 
 namespace casemate::sanitize {
-namespace {
-
-std::size_t limit_of(const LanguageModel& model, const ApOptions& options) {
-  const auto most = static_cast<std::size_t>(options.max_context_tokens);
-  const std::size_t model_limit = model.info().context_tokens;
-  return model_limit == 0 ? most : std::min(most, model_limit);
-}
-
-}  // namespace
-
 std::vector<int> passage_parts(const Prompt& prompt, std::span<const ContextPassage> passages) {
   const std::vector<PromptPart>& parts = prompt.messages.back().parts;
   std::vector<int> out(passages.size(), -1);
@@ -49,30 +39,35 @@ std::vector<int> passage_parts(const Prompt& prompt, std::span<const ContextPass
   return out;
 }
 
-Result<FittedContext> fit_context(const LanguageModel& model, const UntrustedText& question,
-                                  std::span<const ContextPassage> passages, const ApOptions& options) {
-  const std::size_t limit = limit_of(model, options);
-  const auto draft = static_cast<std::size_t>(options.max_draft_tokens);
-  const auto attempt = [&](std::span<const ContextPassage> some) {
-    return model.tokenize_prompt(ap_prompt(question, some));
-  };
+Result<FittedContext> fit_context(const LanguageModel& model, std::span<const ContextPassage> passages,
+                                  std::size_t limit, std::size_t reserve,
+                                  const std::function<Prompt(std::span<const ContextPassage>)>& make_prompt) {
   FittedContext out;
-  for (std::size_t count = passages.size(); count > 0; --count) {
-    auto tokens = attempt(passages.first(count));
+  out.passages.assign(passages.begin(), passages.end());
+  out.prompt = make_prompt(passages);
+  if (!model.capabilities().has(Feature::kTokens) || limit == 0) return out;
+  /// Nothing where it does not fit.
+  const auto attempt = [&](std::span<const ContextPassage> some) -> Result<bool> {
+    Prompt prompt = make_prompt(some);
+    auto tokens = model.tokenize_prompt(prompt);
     if (!tokens) return tokens.error();
-    if (tokens->ids.size() + draft > limit) continue;
-    out.passages.assign(passages.begin(), passages.begin() + static_cast<std::ptrdiff_t>(count));
+    if (tokens->ids.size() + reserve > limit) return false;
+    out.passages.assign(some.begin(), some.end());
+    out.prompt = std::move(prompt);
     out.tokens = *std::move(tokens);
-    return out;
+    return true;
+  };
+  for (std::size_t count = passages.size(); count > 0; --count) {
+    const auto fits = attempt(passages.first(count));
+    if (!fits) return fits.error();
+    if (*fits) return out;
   }
   const auto bare = attempt({});
   if (!bare) return bare.error();
-  if (bare->ids.size() + draft > limit) {
-    return Error{ErrorCode::kLimit, "the question has " + std::to_string(bare->ids.size()) +
-                                        " tokens with its frame, and the keyword model holds " + std::to_string(limit) +
-                                        " with a draft of " + std::to_string(draft)};
+  if (!*bare) {
+    return Error{ErrorCode::kLimit, "the question does not fit " + model.info().name + ": " + std::to_string(limit) +
+                                        " tokens, of which " + std::to_string(reserve) + " are for what it writes"};
   }
-  out.tokens = *bare;
   if (passages.empty()) return out;
   out.cut = true;
   // As many sentences of the first passage as fit, by bisection: the token count grows with their number.
@@ -83,15 +78,9 @@ Result<FittedContext> fit_context(const LanguageModel& model, const UntrustedTex
   while (fits + 1 < fails) {
     const std::size_t middle = fits + (fails - fits) / 2;
     const ContextPassage cut{passages[0].title, UntrustedText(text.substr(0, sentences[middle - 1].end))};
-    auto tokens = attempt(std::span(&cut, 1));
-    if (!tokens) return tokens.error();
-    if (tokens->ids.size() + draft > limit) {
-      fails = middle;
-    } else {
-      fits = middle;
-      out.passages = {cut};
-      out.tokens = *std::move(tokens);
-    }
+    const auto good = attempt(std::span(&cut, 1));
+    if (!good) return good.error();
+    (*good ? fits : fails) = middle;
   }
   return out;
 }

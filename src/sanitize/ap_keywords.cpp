@@ -114,8 +114,8 @@ std::vector<Ranked> propose(std::vector<Ranked> all, ApAttention attention, std:
 
 /// Both attentions of the draft's tokens. A draft without tokens reads from the prompt's last one.
 Result<AttentionScores> attention_scores(LanguageModel& model, const FittedContext& fitted, const ContextWords& context,
-                                         const UntrustedText& question, std::span<const TokenId> draft,
-                                         std::size_t& bytes, const std::stop_token& stop) {
+                                         std::span<const TokenId> draft, std::size_t& bytes,
+                                         const std::stop_token& stop) {
   const std::vector<TokenId>& prompt = fitted.tokens.ids;
   std::vector<TokenId> all(prompt.begin(), prompt.end());
   all.insert(all.end(), draft.begin(), draft.end());
@@ -129,9 +129,8 @@ Result<AttentionScores> attention_scores(LanguageModel& model, const FittedConte
   if (!rolled) return rolled.error();
   const auto direct = attention->mean_attention(rows);
   if (!direct) return direct.error();
-  const Prompt text = ap_prompt(question, fitted.passages);
-  const auto parts = sanitize::passage_parts(text, fitted.passages);
-  const int message = static_cast<int>(text.messages.size()) - 1;
+  const auto parts = sanitize::passage_parts(fitted.prompt, fitted.passages);
+  const int message = static_cast<int>(fitted.prompt.messages.size()) - 1;
   return AttentionScores{WordScores(context, fitted.tokens, parts, message, *rolled),
                          WordScores(context, fitted.tokens, parts, message, *direct)};
 }
@@ -176,7 +175,10 @@ Result<ApKeywords> find_ap_keywords(LanguageModel& model, const KeywordExtractor
     able = require(model, {Feature::kTokens, Feature::kFullLogProbabilities, Feature::kSharedPrefix},
                    "keywords by perturbation");
   if (!able) return able.error();
-  auto fitted = sanitize::fit_context(model, question, passages, options);
+  std::size_t limit = static_cast<std::size_t>(options.max_context_tokens);
+  if (model.info().context_tokens > 0) limit = std::min(limit, model.info().context_tokens);
+  auto fitted = sanitize::fit_context(model, passages, limit, static_cast<std::size_t>(options.max_draft_tokens),
+                                      [&](std::span<const ContextPassage> some) { return ap_prompt(question, some); });
   if (!fitted) return fitted.error();
   ApKeywords out;
   out.passages_used = fitted->passages.size();
@@ -206,7 +208,7 @@ Result<ApKeywords> find_ap_keywords(LanguageModel& model, const KeywordExtractor
 
   std::optional<AttentionScores> scores;
   if (with_attention || draft->ids.empty()) {
-    auto made = attention_scores(model, *fitted, context, question, draft->ids, out.attention_bytes, stop);
+    auto made = attention_scores(model, *fitted, context, draft->ids, out.attention_bytes, stop);
     if (!made) return made.error();
     scores.emplace(*std::move(made));
   }

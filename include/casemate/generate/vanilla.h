@@ -22,6 +22,7 @@ struct PromptPassage {
 struct VanillaOptions {
   int max_new_tokens = 256;  ///< longest answer in model tokens; >= 1
   std::string rule{};        ///< written by the program, goes behind the instruction; empty: none
+  UntrustedText style{};  ///< how the operator wants answers worded, within what the instruction allows; empty: no wish
 };
 
 struct VanillaAnswer {
@@ -45,7 +46,7 @@ struct VanillaAnswer {
 
 /// The prompt of `answer_vanilla`.
 [[nodiscard]] Prompt vanilla_prompt(const UntrustedText& question, std::span<const PromptPassage> passages,
-                                    std::string_view rule = {});
+                                    std::string_view rule = {}, const UntrustedText& style = {});
 
 /// Numbers in 1 to `most` that stand in square brackets in `text`: "[2]", "[1, 3]". Ascending, without repeats.
 [[nodiscard]] std::vector<std::size_t> cited_numbers(std::string_view text, std::size_t most);
