@@ -40,21 +40,25 @@ Result<Answer> Pipeline::ask(const UntrustedText& question, const QueryOptions& 
   auto found = search(question, options, stop);
   if (!found) return found.error();
   if (found->hits.empty()) return no_passages(*std::move(found), question);
+  if (state_->sanitizer || state_->policy.guard)
+    return state_->ask_protected(*std::move(found), question, options, on_text, std::move(stop));
   if (!state_->policy.generation.aggregation && options.options.empty())
-    return state_->ask_in_one_prompt(*std::move(found), question, on_text, std::move(stop));
+    return state_->ask_in_one_prompt(*std::move(found), question, options, on_text, std::move(stop));
   auto answer = state_->ask_groups(*std::move(found), question, options, std::move(stop));
   if (answer && on_text) on_text(answer->text);
   return answer;
 }
 
 Result<Answer> Pipeline::State::ask_in_one_prompt(SearchResult found, const UntrustedText& question,
+                                                  const QueryOptions& options,
                                                   const std::function<void(const UntrustedText&)>& on_text,
                                                   std::stop_token stop) const {
   std::vector<PromptPassage> passages;
   passages.reserve(found.hits.size());
   for (const Hit& hit : found.hits) passages.push_back({hit.title, hit.text});
   VanillaOptions generate;
-  generate.max_new_tokens = policy.max_new_tokens;
+  generate.max_new_tokens = max_new_tokens(options);
+  generate.style = options.style;
   const OnText forward = [&on_text](std::string_view text) {
     if (on_text) on_text(UntrustedText(std::string(text)));
     return true;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "casemate/core/utf8.h"
+#include "pipeline/protection_json.h"
 
 namespace casemate {
 namespace {
@@ -99,6 +100,8 @@ std::string to_json(const Evidence& evidence) {
   for (const StageEvidence& stage : evidence.stages) stages.push_back(stage_json(stage));
   Json out = {{"version", kEvidenceVersion}, {"policy", evidence.policy}, {"stages", std::move(stages)}};
   if (evidence.generation) out["generation"] = generation_json(*evidence.generation);
+  if (evidence.sanitizer) out["sanitizer"] = sanitizer_json(*evidence.sanitizer);
+  if (evidence.guard) out["guard"] = guard_json(*evidence.guard);
   return out.dump();
 }
 

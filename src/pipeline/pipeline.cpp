@@ -64,6 +64,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::create(const PipelineParts& parts, c
   services.pool = parts.pool;
   if (Status added = state->add_defences(services); !added) return added.error();
   if (Status ready = state->prepare_generation(); !ready) return ready.error();
+  if (Status ready = state->prepare_protection(); !ready) return ready.error();
   return std::unique_ptr<Pipeline>(new Pipeline(std::move(state)));
 }
 

@@ -7,8 +7,8 @@
 namespace casemate {
 namespace {
 
-const std::array<Policy, 3>& table() {
-  static const std::array<Policy, 3> all = {
+const std::array<Policy, 4>& table() {
+  static const std::array<Policy, 4> all = {
       Policy{"fast-2026-11",
              "fragments vote (RAGPart, N=5, k=3): costs no time, and some recall",
              {},
@@ -22,6 +22,15 @@ const std::array<Policy, 3>& table() {
              5,
              256,
              {}},
+      Policy{"private-2026-11",
+             "answers come from a few bounded facts, and are watched for passages and canaries: leaks less, knows less",
+             {},
+             5,
+             256,
+             {},
+             {},
+             SanitizerChoice{"kfs-fact"},
+             GuardOptions{}},
   };
   return all;
 }
@@ -32,6 +41,13 @@ std::string_view plain_name(std::string_view dated) {
 }
 
 }  // namespace
+
+bool protects_passages(const Policy& policy) {
+  if (policy.guard) return true;
+  if (!policy.sanitize) return false;
+  const auto entry = find_sanitizer(policy.sanitize->name);
+  return entry.ok() && (*entry)->protects;
+}
 
 std::span<const Policy> policies() { return table(); }
 

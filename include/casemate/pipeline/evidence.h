@@ -9,6 +9,8 @@
 
 #include "casemate/core/untrusted_text.h"
 #include "casemate/retrieve/stage_evidence.h"
+#include "casemate/sanitize/output_guard.h"
+#include "casemate/sanitize/sanitizer.h"
 
 namespace casemate {
 
@@ -56,6 +58,8 @@ struct Evidence {
   std::string policy;
   std::vector<StageEvidence> stages;
   std::optional<GenerationEvidence> generation;  ///< where groups of passages were aggregated
+  std::optional<SanitizerRecord> sanitizer{};    ///< what stood in the passages' place; its passages are the sources
+  std::optional<GuardReport> guard{};            ///< what the answer reproduced
 };
 
 /// One JSON object by docs/evidence.schema.json; valid UTF-8 whatever the passages hold.

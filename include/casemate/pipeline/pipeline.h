@@ -60,7 +60,7 @@ struct Answer {
   std::string policy;
   std::vector<Source> sources;
   Evidence evidence;
-  std::string finish_reason;  ///< "stop" or "length"
+  std::string finish_reason;  ///< "stop", "length", "no_passages"; "withheld" where the guard ended it
   std::size_t prompt_tokens = 0;
   std::size_t generated_tokens = 0;
   std::string certificate;  ///< the file's text (docs/certificates.md); empty where there is none
@@ -75,6 +75,13 @@ struct QueryOptions {
   bool explain = false;
   std::uint64_t seed = 0;                ///< of whatever a defence draws
   std::vector<UntrustedText> options{};  ///< of a multiple choice, A first: the answer is a letter; none: a free answer
+  std::optional<int> max_new_tokens{};   ///< a shorter answer than the policy's; >= 1, larger values change nothing
+  /// How the operator wants answers worded, within a fixed frame. A policy that aggregates does not use it: groups must
+  /// see nothing but their passages.
+  UntrustedText style{};
+  /// Asked under a policy that protects passages, before the answer is made, for each document: may so many characters
+  /// of it be disclosed? What may not is withheld. Empty: all may.
+  std::function<bool(const std::string& document, std::size_t characters)> may_disclose{};
 };
 
 /// What a pipeline works with. Not owned: all of it must outlive the pipeline.
@@ -87,7 +94,11 @@ struct PipelineParts {
   const ThreadPool* pool = nullptr;    ///< required
   PassageStates* states = nullptr;     ///< of passages that isolated prompts have read; null: each is read anew
   const SigningKey* key = nullptr;     ///< signs certificates; null: a key that nobody knows is made for the pipeline
+  LanguageModel* backbone = nullptr;   ///< a small model for a sanitizer's keywords; null: `model`
 };
+
+/// Where a store keeps the canaries planted in a tenant's documents: one a line.
+inline constexpr char kCanarySetting[] = "canaries";
 
 /// One way from a question to passages or to an answer, built from a policy. Thread-safe.
 class Pipeline {
@@ -105,8 +116,8 @@ class Pipeline {
   /// An answer from the passages that `search` gives, greedy. Passages that do not fit the model's context are left out
   /// from the end, which the evidence tells; a policy that aggregates asks each group of passages by itself instead. No
   /// passage at all: an answer that says so, without asking the model. `on_text` (may be empty) gets the answer as it
-  /// grows, or at its end where it is aggregated. Error: as `search`; InvalidArgument without a model; Limit where not
-  /// even one passage fits; what the model says; Cancelled.
+  /// grows, or at its end where it is aggregated. Error: as `search`; InvalidArgument without a model, or for a
+  /// multiple choice under a sanitizer; Limit where not even one passage fits; what the model says; Cancelled.
   [[nodiscard]] Result<Answer> ask(const UntrustedText& question, const QueryOptions& options,
                                    const std::function<void(const UntrustedText&)>& on_text,
                                    std::stop_token stop) const;

@@ -12,6 +12,8 @@
 #include "casemate/defend/defences.h"
 #include "casemate/generate/robust_rag.h"
 #include "casemate/retrieve/retriever.h"
+#include "casemate/sanitize/output_guard.h"
+#include "casemate/sanitize/sanitizers.h"
 
 namespace casemate {
 
@@ -35,7 +37,13 @@ struct Policy {
   int max_new_tokens = 256;               ///< length of an answer in model tokens; in [1, 32768]
   std::vector<DefenceChoice> defences{};  ///< in the order in which they run; one that scans can only stand first
   GenerationChoice generation{};
+  std::optional<SanitizerChoice> sanitize{};  ///< what the generator reads instead of passages; nothing: the passages
+  std::optional<GuardOptions> guard{};        ///< watches the answer; nothing: it goes out as it is
 };
+
+/// True where the policy is there to keep passages' text in: it has a sanitizer that bounds what goes on, or a guard.
+/// Whoever may ask but not read the corpus must then see no passage text beside the answer either.
+[[nodiscard]] bool protects_passages(const Policy& policy);
 
 /// All policies of this version, newest date of each name last.
 [[nodiscard]] std::span<const Policy> policies();
