@@ -1,6 +1,7 @@
 #include "audit_log.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -76,6 +77,14 @@ Result<std::string> read_or_empty(const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<AuditLog>> AuditLog::open(const AuditOptions& options, const SigningKey& key) {
+  std::unique_ptr<AuditLog> log(new AuditLog(options, key));
+  for (const auto& [path, file] : {std::pair{options.path, &log->file_}, {options.path + ".heads", &log->heads_}}) {
+    *file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (*file < 0) return io_error(errno, "open", path);
+  }
+  // Before it is read: two that wrote one chain would break it.
+  if (::flock(log->file_, LOCK_EX | LOCK_NB) != 0)
+    return Error{ErrorCode::kUnavailable, options.path + ": another server writes this audit; name another file"};
   const auto text = read_or_empty(options.path);
   if (!text) return text.error();
   Chain chain;
@@ -88,11 +97,6 @@ Result<std::unique_ptr<AuditLog>> AuditLog::open(const AuditOptions& options, co
     return false;
   });
   if (bad) return *bad;
-  std::unique_ptr<AuditLog> log(new AuditLog(options, key));
-  for (const auto& [path, file] : {std::pair{options.path, &log->file_}, {options.path + ".heads", &log->heads_}}) {
-    *file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (*file < 0) return io_error(errno, "open", path);
-  }
   // A kill in the middle of a write: that request was not answered.
   if (!unfinished.empty() && ::ftruncate(log->file_, static_cast<off_t>(text->size() - unfinished.size())) != 0)
     return io_error(errno, "shorten", options.path);

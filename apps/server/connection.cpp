@@ -132,6 +132,11 @@ bool Connection::admit() {
   request_.trace_id = trace_id_of(head["traceparent"]);
   request_.method = std::string(head.method_string());
   request_.content_type = media_type(head[http::field::content_type]);
+  // What stands before this server may go by the other one.
+  if (head.count(http::field::host) > 1 || (head.version() >= 11 && head.count(http::field::host) == 0)) {
+    refuse(error_response(ApiError{400, "invalid_request_error", "bad_request", "send one Host header"}), "malformed");
+    return false;
+  }
   auto target = parse_target(head.target());
   if (!target) {
     refuse(error_response(ApiError{400, "invalid_request_error", "bad_request", "the address is malformed"}),
@@ -285,7 +290,13 @@ asio::awaitable<bool> Connection::write(Response response, bool keep_alive) {
   sent_bytes_ = message.body().size();
   stream_.expires_after(Milliseconds(shared_.options.write_timeout_ms));
   error_code code;
-  co_await http::async_write(stream_, message, asio::redirect_error(asio::use_awaitable, code));
+  if (parser_->is_header_done() && parser_->get().method() == http::verb::head) {
+    // The length that GET would have, and no body: what followed would be read as the next reply.
+    http::response_serializer<http::string_body> serializer(message);
+    co_await http::async_write_header(stream_, serializer, asio::redirect_error(asio::use_awaitable, code));
+  } else {
+    co_await http::async_write(stream_, message, asio::redirect_error(asio::use_awaitable, code));
+  }
   co_return !code && keep_alive;
 }
 

@@ -37,6 +37,7 @@ UntrustedText shortened(const UntrustedText& text) {
 std::variant<Conversation, ApiError> read_conversation(const Json& messages, std::size_t max_bytes) {
   Conversation out;
   bool last_is_user = false;
+  std::string style;
   for (const Json& message : messages) {
     if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
       return wrong("each message must be an object with a role");
@@ -45,15 +46,21 @@ std::variant<Conversation, ApiError> read_conversation(const Json& messages, std
     if (const auto* error = std::get_if<ApiError>(&content)) return *error;
     std::string text = std::get<std::string>(std::move(content));
     last_is_user = role == "user";
-    if (role == "system" || role == "developer") continue;
+    if (role == "system" || role == "developer") {
+      if (!style.empty() && !text.empty()) style += '\n';
+      style += text;
+      continue;
+    }
     if (role != "user" && role != "assistant") return wrong("roles are system, developer, user and assistant");
     out.earlier.push_back({role == "user", UntrustedText(std::move(text))});
   }
   if (!last_is_user) return wrong("the last message must be the user's question");
   out.question = std::move(out.earlier.back().text);
   out.earlier.pop_back();
-  if (out.question.size() > max_bytes) {
-    ApiError error = too_large("the question has " + std::to_string(out.question.size()) + " bytes; at most " +
+  out.style = UntrustedText(std::move(style));
+  for (const auto& [what, text] : {std::pair{"question has ", &out.question}, {"system messages have ", &out.style}}) {
+    if (text->size() <= max_bytes) continue;
+    ApiError error = too_large("the " + std::string(what) + std::to_string(text->size()) + " bytes; at most " +
                                std::to_string(max_bytes) + " are allowed");
     error.param = "messages";
     return error;

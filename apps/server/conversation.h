@@ -19,10 +19,11 @@ struct Turn {
 struct Conversation {
   std::vector<Turn> earlier;  ///< turns of user and assistant before the question
   UntrustedText question;     ///< the last message, which must be a user's
+  UntrustedText style;        ///< what the system messages say, together
 };
 
-/// Reads `messages`. System messages are not used: operators set policies, not prompts. Error: a list that is empty or
-/// does not end with a user's text, unknown roles, images and other parts that are no text.
+/// Reads `messages`. Error: a list that is empty or does not end with a user's text, unknown roles, images and other
+/// parts that are no text, a question or system messages of more than `max_bytes`.
 [[nodiscard]] std::variant<Conversation, ApiError> read_conversation(const Json& messages, std::size_t max_bytes);
 
 /// The question in words that can be understood without the earlier turns, by the model; the question itself where

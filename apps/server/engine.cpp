@@ -90,7 +90,6 @@ void Engine::make_screenings() {
 }
 
 Result<std::size_t> Engine::find(std::string_view policy) const {
-  if (policy.empty()) return default_.load();
   std::string known;
   for (std::size_t i = 0; i < policies_.size(); ++i) {
     if (policies_[i].name == policy) return i;
@@ -102,15 +101,33 @@ Result<std::size_t> Engine::find(std::string_view policy) const {
                "this server has no policy \"" + UntrustedText(std::string(policy)).for_log() + "\"; it has " + known};
 }
 
-Status Engine::set_default_policy(std::string_view name) {
+std::size_t Engine::default_of(std::string_view tenant) const {
+  const std::lock_guard lock(mutex_);
+  const auto chosen = defaults_.find(tenant);
+  return chosen == defaults_.end() ? default_ : chosen->second;
+}
+
+const Policy& Engine::default_policy(std::string_view tenant) const { return policies_[default_of(tenant)]; }
+
+Status Engine::set_default_policy(std::string_view tenant, std::string_view name) {
   const auto found = find(name);
   if (!found) return found.error();
-  default_ = *found;
+  const std::lock_guard lock(mutex_);
+  defaults_.insert_or_assign(std::string(tenant), *found);
   return {};
 }
 
-Result<const Pipeline*> Engine::pipeline(std::string_view policy) const {
-  const auto found = find(policy);
+Status Engine::reset_default_policy(std::string_view name) {
+  const auto found = find(name);
+  if (!found) return found.error();
+  const std::lock_guard lock(mutex_);
+  default_ = *found;
+  defaults_.clear();
+  return {};
+}
+
+Result<const Pipeline*> Engine::pipeline(std::string_view tenant, std::string_view policy) const {
+  const auto found = policy.empty() ? Result<std::size_t>(default_of(tenant)) : find(policy);
   if (!found) return found.error();
   if (pipelines_.empty())
     return Error{ErrorCode::kInvalidArgument,
@@ -118,8 +135,8 @@ Result<const Pipeline*> Engine::pipeline(std::string_view policy) const {
   return const_cast<const Pipeline*>(pipelines_[*found].get());
 }
 
-Result<const Screening*> Engine::screening(std::string_view policy) const {
-  const auto found = find(policy);
+Result<const Screening*> Engine::screening(std::string_view tenant, std::string_view policy) const {
+  const auto found = policy.empty() ? Result<std::size_t>(default_of(tenant)) : find(policy);
   if (!found) return found.error();
   if (!screenings_[*found]) return screenings_[*found].error();
   return &*screenings_[*found];

@@ -1,8 +1,10 @@
 // The library as the server uses it: one store, its models, and a pipeline for each policy that clients may name.
 #pragma once
 
-#include <atomic>
+#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,20 +58,25 @@ class Engine {
 
   /// Names of the policies, in order.
   [[nodiscard]] std::span<const Policy> policies() const noexcept { return policies_; }
-  [[nodiscard]] const Policy& default_policy() const noexcept { return policies_[default_]; }
-  /// Requests that are under way keep theirs. Error: NotFound.
-  [[nodiscard]] Status set_default_policy(std::string_view name);
+  /// What requests of `tenant` get that name none.
+  [[nodiscard]] const Policy& default_policy(std::string_view tenant) const;
+  /// For one tenant: an administrator of one says nothing about the others. Requests that are under way keep theirs.
+  /// Error: NotFound.
+  [[nodiscard]] Status set_default_policy(std::string_view tenant, std::string_view name);
+  /// For all tenants, whatever they had chosen. Error: NotFound.
+  [[nodiscard]] Status reset_default_policy(std::string_view name);
 
-  /// The pipeline of a policy; "" means the default. Error: NotFound for other names, listing them; InvalidArgument
-  /// where no store is served.
-  [[nodiscard]] Result<const Pipeline*> pipeline(std::string_view policy) const;
+  /// The pipeline of a policy; "" means the tenant's default. Error: NotFound for other names, listing them;
+  /// InvalidArgument where no store is served.
+  [[nodiscard]] Result<const Pipeline*> pipeline(std::string_view tenant, std::string_view policy) const;
   /// Error: NotFound; what the policy's defences say where they cannot run without a store.
-  [[nodiscard]] Result<const Screening*> screening(std::string_view policy) const;
+  [[nodiscard]] Result<const Screening*> screening(std::string_view tenant, std::string_view policy) const;
   /// Picks up what other processes committed. Also done by itself every second.
   void refresh();
 
  private:
   Engine(EngineParts parts, std::vector<Policy> policies) : parts_(std::move(parts)), policies_(std::move(policies)) {}
+  [[nodiscard]] std::size_t default_of(std::string_view tenant) const;
   [[nodiscard]] Result<std::size_t> find(std::string_view policy) const;
   [[nodiscard]] Status make_pipelines();
   void make_screenings();
@@ -79,9 +86,11 @@ class Engine {
   std::unique_ptr<KeywordExtractor> keywords_;
   std::unique_ptr<PassageCache> store_cache_;
   std::unique_ptr<PassageCache> screen_cache_;
-  std::vector<std::unique_ptr<Pipeline>> pipelines_;  ///< one a policy; none without a store
-  std::vector<Result<Screening>> screenings_;         ///< one a policy
-  std::atomic<std::size_t> default_ = 0;
+  std::vector<std::unique_ptr<Pipeline>> pipelines_;          ///< one a policy; none without a store
+  std::vector<Result<Screening>> screenings_;                 ///< one a policy
+  mutable std::mutex mutex_;                                  ///< for the two that follow
+  std::size_t default_ = 0;                                   ///< index into policies_
+  std::map<std::string, std::size_t, std::less<>> defaults_;  ///< of tenants that chose one
   std::jthread refresher_;
 };
 

@@ -1,6 +1,7 @@
 #include "fields.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "casemate/core/nearest_name.h"
@@ -10,11 +11,17 @@ namespace casemate::server {
 namespace {
 
 constexpr int kMaxDepth = 64;
+/// Objects keep their fields in the order of the text and look them up one by one: no request needs more.
+constexpr std::uint32_t kMaxFields = 1000;
 
-/// Whether `text` nests deeper than allowed, so that no parser or destructor ever sees such a value.
-bool nests_too_deep(std::string_view text) {
+enum class Shape : std::uint8_t { kGood, kTooDeep, kTooWide };
+
+/// Whether `text` nests deeper or has larger objects than allowed, so that no parser or destructor ever sees such a
+/// value.
+Shape shape_of(std::string_view text) {
   int depth = 0;
   bool in_string = false;
+  std::array<std::uint32_t, kMaxDepth + 1> fields{};
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string) {
@@ -26,10 +33,14 @@ bool nests_too_deep(std::string_view text) {
       continue;
     }
     if (c == '"') in_string = true;
-    if ((c == '[' || c == '{') && ++depth > kMaxDepth) return true;
-    if (c == ']' || c == '}') --depth;
+    if (c == '[' || c == '{') {
+      if (++depth > kMaxDepth) return Shape::kTooDeep;
+      fields[static_cast<std::size_t>(depth)] = 0;
+    }
+    if ((c == ']' || c == '}') && depth > 0) --depth;
+    if (c == ':' && ++fields[static_cast<std::size_t>(depth)] > kMaxFields) return Shape::kTooWide;
   }
-  return false;
+  return Shape::kGood;
 }
 
 ApiError bad_json(std::string message) { return {400, "invalid_request_error", "invalid_json", std::move(message)}; }
@@ -41,7 +52,11 @@ std::string kind_of(const Json& value) {
 }  // namespace
 
 std::variant<Json, ApiError> read_json(std::string_view text) {
-  if (nests_too_deep(text)) return bad_json("the body nests more than " + std::to_string(kMaxDepth) + " values deep");
+  const Shape shape = shape_of(text);
+  if (shape == Shape::kTooDeep)
+    return bad_json("the body nests more than " + std::to_string(kMaxDepth) + " values deep");
+  if (shape == Shape::kTooWide)
+    return bad_json("the body has an object with more than " + std::to_string(kMaxFields) + " fields");
   Json value = Json::parse(text, nullptr, false);
   if (value.is_discarded()) {
     return bad_json("the body is not JSON in valid UTF-8 with numbers that a double can hold");

@@ -106,18 +106,23 @@ Result<std::string> Ingestor::add(const Caller& caller, std::vector<SuppliedDocu
   const std::string id = job.id;
   {
     const std::lock_guard lock(mutex_);
+    std::deque<std::string>& order = order_[caller.tenant];
+    const auto waiting = std::count_if(order.begin(), order.end(),
+                                       [&](const std::string& each) { return jobs_[each].state == JobState::kQueued; });
+    if (static_cast<std::size_t>(waiting) >= std::max<std::size_t>(1, options_.max_waiting_jobs / 2))
+      return Error{ErrorCode::kUnavailable, "too many uploads of this tenant wait"};
     jobs_.emplace(id, std::move(job));
-    order_.push_back(id);
-    if (order_.size() > options_.max_kept_jobs) {
-      jobs_.erase(order_.front());
-      order_.pop_front();
+    order.push_back(id);
+    if (order.size() > options_.max_kept_jobs) {
+      jobs_.erase(order.front());
+      order.pop_front();
     }
   }
   const auto upload = std::make_shared<const Upload>(Upload{id, caller, std::move(documents), std::move(labels)});
   if (queue_.submit([this, upload] { run(*upload); }, stop_.get_token())) return id;
   const std::lock_guard lock(mutex_);
   jobs_.erase(id);
-  std::erase(order_, id);
+  std::erase(order_[caller.tenant], id);
   return Error{ErrorCode::kUnavailable, "too many uploads wait"};
 }
 
@@ -170,16 +175,10 @@ Result<IndexSummary> Ingestor::store_documents(const Upload& upload) {
   services.model = engine_.model();
   services.store = store->get();
   services.pool = &engine_.pool();
-  std::vector<std::unique_ptr<ScanDefence>> scans;
-  for (const DefenceChoice& choice : *prepared) {
-    const auto entry = find_defence(choice.name);
-    if (!entry) return entry.error();
-    if (!(*entry)->scans) continue;  // computed when a query first needs it
-    auto made = create_scan_defence(choice, services);
-    if (!made) return made.error();
-    options.recipes.push_back(&(*made)->recipe());
-    scans.push_back(*std::move(made));
-  }
+  // What the other prepared defences need is computed when a query first needs it.
+  const auto scans = prepared_scans(*prepared, services);
+  if (!scans) return scans.error();
+  for (const auto& scan : *scans) options.recipes.push_back(&scan->recipe());
   // A key with labels may not write over what it cannot see.
   std::vector<SuppliedDocument> allowed;
   std::vector<std::string> problems;
@@ -214,7 +213,8 @@ std::vector<Job> Ingestor::jobs(const Caller& caller) const {
   std::vector<std::string> ids;
   {
     const std::lock_guard lock(mutex_);
-    ids.assign(order_.rbegin(), order_.rend());
+    if (const auto own = order_.find(caller.tenant); own != order_.end())
+      ids.assign(own->second.rbegin(), own->second.rend());
   }
   std::vector<Job> out;
   for (const std::string& id : ids) {

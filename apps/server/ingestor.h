@@ -23,8 +23,8 @@ namespace casemate::server {
 
 struct IngestorOptions {
   std::string store;                  ///< folder; opened for writing for the time of a job only
-  std::size_t max_waiting_jobs = 64;  ///< further uploads are refused
-  std::size_t max_kept_jobs = 1000;   ///< older ones are forgotten; a job is not needed for its documents to stay
+  std::size_t max_waiting_jobs = 64;  ///< further uploads are refused; one tenant may have half of them
+  std::size_t max_kept_jobs = 1000;   ///< of a tenant: older ones are forgotten; a job's documents stay without it
   int wait_for_store_ms = 30'000;     ///< for another process that writes
 };
 
@@ -75,7 +75,7 @@ class Ingestor {
   std::stop_source stop_;
   mutable std::mutex mutex_;
   std::map<std::string, Job> jobs_;
-  std::deque<std::string> order_;  ///< of making
+  std::map<std::string, std::deque<std::string>> order_;  ///< by tenant, of making
   WorkQueue queue_;
 };
 

@@ -26,7 +26,7 @@ struct Caller {
 
 struct Request {
   std::string method;
-  std::string path;          ///< decoded, without the query
+  std::string path;          ///< as sent, without the query
   std::string query;         ///< as sent, without "?"
   std::string content_type;  ///< lower case, without parameters
   std::string body;

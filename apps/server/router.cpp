@@ -34,7 +34,7 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
     if (pattern.ends_with(kArgument)) {
       pattern.remove_suffix(kArgument.size() - 1);
       if (!path.starts_with(pattern) || path.size() == pattern.size()) continue;
-      argument = path.substr(pattern.size());
+      argument = decode(path.substr(pattern.size()), false).value_or("");
     } else if (pattern != path) {
       continue;
     }
@@ -50,10 +50,9 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
 std::optional<Target> parse_target(std::string_view target) {
   if (!target.starts_with('/')) return std::nullopt;
   const std::size_t mark = target.find('?');
-  auto path = decode(target.substr(0, mark), false);
-  if (!path) return std::nullopt;
+  if (!decode(target.substr(0, mark), false)) return std::nullopt;
   Target out;
-  out.path = *std::move(path);
+  out.path = target.substr(0, mark);
   if (mark != std::string_view::npos) out.query = target.substr(mark + 1);
   return out;
 }

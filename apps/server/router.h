@@ -21,8 +21,9 @@ enum class Lane : std::uint8_t {
 
 /// Who may come in.
 enum class Access : std::uint8_t {
-  kOpen,        ///< anyone
-  kLocalOrKey,  ///< anyone on the loopback address, else any key
+  kOpen,          ///< anyone
+  kLocalOrKey,    ///< anyone on the loopback address, else any key
+  kLocalOrAdmin,  ///< anyone on the loopback address, else an administrator's key
   kReader,
   kWriter,
   kAdmin,
@@ -46,7 +47,7 @@ class Router {
 
   struct Match {
     const Route* route = nullptr;        ///< null: see `allowed`
-    std::string argument{};              ///< what stands for {id}
+    std::string argument{};              ///< what stands for {id}, decoded
     std::vector<std::string> allowed{};  ///< methods that the path has; none: there is no such path
   };
   [[nodiscard]] Match find(std::string_view method, std::string_view path) const;
@@ -56,7 +57,8 @@ class Router {
   std::vector<Route> routes_;
 };
 
-/// `target` of a request line, its path decoded; nothing where it is malformed.
+/// `target` of a request line; nothing where it is malformed. The path stays as it was sent: "/%6detrics" is another
+/// one than "/metrics", so that rules of a proxy about names hold here too.
 struct Target {
   std::string path;
   std::string query;

@@ -1,5 +1,7 @@
 #include "server.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -10,6 +12,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <csignal>
+#include <cstdint>
 #include <set>
 
 #include "connection.h"
@@ -28,6 +31,23 @@ Result<asio::ip::address> parse_address(const std::string& text) {
   if (code)
     return Error{ErrorCode::kInvalidOption, "address must be an IP address such as 127.0.0.1 or ::1, or localhost"};
   return address;
+}
+
+std::uint64_t descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
+  return limit.rlim_cur;
+}
+
+/// Descriptors that connections leave for the store and its writers. They are numbered from the least that is free.
+std::uint64_t kept_descriptors() { return std::clamp<std::uint64_t>(descriptor_limit() / 8, 8, 64); }
+
+/// As many as this process may have: usual limits are meant for programs that wait for one descriptor at a time.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 Error bind_error(const tcp::endpoint& endpoint, const error_code& code) {
@@ -71,6 +91,7 @@ Result<std::unique_ptr<Server>> Server::create(const ServerOptions& options, con
                                                Lanes lanes, Metrics& metrics, Log& log) {
   const auto address = parse_address(options.address);
   if (!address) return address.error();
+  raise_descriptor_limit();
   auto state = std::make_unique<State>(Shared{options, router, gate, lanes, metrics, log});
   const tcp::endpoint endpoint(*address, options.port);
   error_code code;
@@ -108,7 +129,8 @@ asio::awaitable<void> Server::State::accept() {
 void Server::State::start(tcp::socket socket) {
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
-  if (connections.size() >= static_cast<std::size_t>(shared.options.max_connections)) {
+  if (connections.size() >= static_cast<std::size_t>(shared.options.max_connections) ||
+      static_cast<std::uint64_t>(socket.native_handle()) + kept_descriptors() >= descriptor_limit()) {
     shared.metrics.refused("connections");
     static constexpr std::string_view kFull =
         "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";

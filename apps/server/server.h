@@ -18,7 +18,7 @@ namespace casemate::server {
 struct ServerOptions {
   std::string address = "127.0.0.1";  ///< an IP address, or "localhost"
   std::uint16_t port = 8080;          ///< 0: any that is free
-  int max_connections = 1024;         ///< further ones get 503; in [1, 65536]
+  int max_connections = 1024;         ///< further ones get 503; in [1, 65536], and as descriptors allow
   int idle_timeout_ms = 60'000;       ///< between the requests of a connection
   int header_timeout_ms = 10'000;     ///< from a request's first byte to the end of its head
   int body_timeout_ms = 60'000;       ///< for the whole body

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <regex>
 
 #include "casemate/core/untrusted_text.h"
@@ -46,6 +47,20 @@ void hide_scores(Json& value) {
   }
 }
 
+void hide_folders(Json& value) {
+  if (value.is_object()) {
+    for (auto& [name, item] : value.items()) {
+      if (name == "path" && item.is_string()) {
+        item = std::filesystem::path(item.get<std::string>()).filename().string();
+      } else if (name != "certificate" && name != "parameters") {
+        hide_folders(item);
+      }
+    }
+  } else if (value.is_array()) {
+    for (Json& item : value) hide_folders(item);
+  }
+}
+
 void read_filter(Fields& fields, std::string_view name, const Caller& caller, DocumentFilter& out) {
   const Json* given = nullptr;
   fields.object(name, given);
@@ -72,7 +87,13 @@ void read_filter(Fields& fields, std::string_view name, const Caller& caller, Do
 }
 
 Response failed(const Services& services, const Exchange& exchange, const Error& error) {
-  const ApiError shown = api_error(error);
+  ApiError shown = api_error(error);
+  if (const Store* store = services.engine.store(); store != nullptr) {
+    const std::string& folder = store->path();
+    for (std::size_t at = shown.message.find(folder); !folder.empty() && at != std::string::npos;
+         at = shown.message.find(folder, at))
+      shown.message.replace(at, folder.size(), "STORE");
+  }
   if (shown.status >= 500 && error.code != ErrorCode::kCancelled) {
     services.log.write(LogLevel::kError, "request_failed",
                        {{"trace_id", exchange.request().trace_id},

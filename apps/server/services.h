@@ -42,6 +42,7 @@ struct Services {
   Ingestor* ingestor = nullptr;     ///< null: documents cannot be changed
   std::function<bool()> draining;
   std::function<Metrics::Queue(std::string_view name)> queue;
+  bool system_messages = true;  ///< used as the operator's style, within a fixed frame
 };
 
 /// One function a route group (routes/NAME.cpp). `services` must outlive the router.
@@ -66,7 +67,10 @@ void hide_scores(Json& value);
 /// Reads {any_of, all_of, none_of} at `name` and joins it with what the caller may see: a caller with labels asks for
 /// some of them, and a label that is not the caller's lets nothing through.
 void read_filter(Fields& fields, std::string_view name, const Caller& caller, DocumentFilter& out);
-/// For `error` that is the server's own fault: the log gets what the client does not.
+/// Leaves the file names alone of the paths at which hits lie: whoever asks over HTTP has no use for the server's
+/// folders.
+void hide_folders(Json& value);
+/// For `error` that is the server's own fault: the log gets what the client does not, the store's folder among it.
 [[nodiscard]] Response failed(const Services& services, const Exchange& exchange, const Error& error);
 [[nodiscard]] Response json_response(const Json& body, unsigned status = 200);
 

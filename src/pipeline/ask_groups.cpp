@@ -107,7 +107,7 @@ Result<Answer> Pipeline::State::ask_groups(SearchResult found, const UntrustedTe
   }
   RobustOptions robust = robust_options(policy.generation.aggregation.value_or(Aggregation::kVoting), question.task);
   robust.group_size = policy.generation.group_size;
-  robust.max_new_tokens = std::min(robust.max_new_tokens, policy.max_new_tokens);
+  robust.max_new_tokens = std::min(robust.max_new_tokens, max_new_tokens(options));
   robust.trace = policy.generation.certify;
   robust.tenant = options.tenant;
   robust.states = parts.states;
@@ -126,6 +126,9 @@ Result<Answer> Pipeline::State::ask_groups(SearchResult found, const UntrustedTe
   answer.prompt_tokens = static_cast<std::size_t>(made->usage.decoded_tokens + made->usage.reused_tokens);
   answer.generated_tokens = made->generated_tokens;
   answer.evidence.stages.push_back(generation_stage(*parts.model, robust, *made, found.hits));
+  if (!options.style.empty())
+    answer.evidence.stages.back().notes.emplace_back(
+        "the operator's style is not used: groups see nothing but their passages");
   GenerationEvidence evidence = generation_evidence(*parts.model, question, robust, *made, found.hits);
   if (policy.generation.certify) {
     auto certified = certify_answer(*parts.model, question, passages, robust, *made, {}, stop);

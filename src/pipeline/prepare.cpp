@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "store/live_ids.h"
 
@@ -78,6 +79,21 @@ Status remember_prepared(Store& store, const DefenceChoice& choice) {
   }
   list.push_back(choice.name + choice.options);
   return store.set_setting("", kSetting, list.dump());
+}
+
+Result<std::vector<std::unique_ptr<ScanDefence>>> prepared_scans(std::span<const DefenceChoice> choices,
+                                                                 const DefenceServices& services) {
+  std::vector<std::unique_ptr<ScanDefence>> out;
+  std::set<std::string> kinds;
+  for (const DefenceChoice& choice : choices) {
+    const auto entry = find_defence(choice.name);
+    if (!entry) return entry.error();
+    if (!(*entry)->scans) continue;
+    auto made = create_scan_defence(choice, services);
+    if (!made) return made.error();
+    if (kinds.insert((*made)->recipe().kind()).second) out.push_back(*std::move(made));
+  }
+  return out;
 }
 
 Result<PrepareSummary> complete_vectors(Store& store, std::string_view tenant, const VectorRecipe& recipe,

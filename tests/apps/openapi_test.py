@@ -18,7 +18,7 @@ PUBLIC_KEY = (CERTIFICATE.parent / "key.pub").read_text(encoding="ascii").strip(
 # Met where some operation gives them: a queue that is full and work that takes too long are the same code on every one.
 SHARED_STATUSES = ("503", "504")
 MASKING = "ragmask{mask_length_tokens: 1, delta: 0, text_out: sanitised}"
-CHAT = {"model": "casemate", "messages": [{"role": "user", "content": "When does the ferry leave?"}]}
+CHAT = {"model": "casemate", "max_tokens": 40, "max_completion_tokens": 40, "messages": [{"role": "user", "content": "When does the ferry leave?"}]}
 PASSAGES = {"question": "When does the ferry leave?", "passages": ["At six.", {"id": "b", "title": "Table", "text": "At six o'clock."}]}
 
 
@@ -98,7 +98,8 @@ class Exercised(Recorded):
         self.errors_without_keys()
         self.errors_with_keys()
         self.overloaded()
-        excused = set() if self.with_a_model_in_process() else {"#/components/schemas/AnswerGroup/properties/agreement"}
+        excused = set() if self.with_a_model_in_process() else {
+            "#/components/schemas/AnswerGroup/properties/agreement", "#/components/schemas/Answer/properties/certified/properties/claim"}
         parts = self.described.parts()
         self.assertGreater(len(parts), 200)
         missing = parts - self.described.met - excused
@@ -178,7 +179,9 @@ class Exercised(Recorded):
             print("without smollm2-135m-instruct-q4_1 no answer by decoding is met")
             return False
         self.serve("--context", "1024", "--threads", "1", gguf=next(folder.glob("*.gguf")), store=False)
-        answer = self.post("/v1/answer", {**PASSAGES, "method": "decoding", "certify": True, "max_new_tokens": 4})
+        # One passage told seven times: one that is replaced is outvoted.
+        answer = self.post("/v1/answer", {**PASSAGES, "passages": ["The ferry leaves at six."] * 7, "method": "decoding",
+                                          "certify": True, "max_new_tokens": 4})
         return "agreement" in answer["groups"][0]
 
     def operations(self):

@@ -150,7 +150,8 @@ class Exposure(ServerTest):
         self.serve("--address", "0.0.0.0")
         self.refused(self.send("GET", "/metrics"), 401)
         self.refused(self.send("GET", "/docs"), 401)
-        self.assertEqual(self.send("GET", "/metrics", key=key).status, 200)
+        self.assertEqual(self.send("GET", "/metrics", key=key).status, 403)  # everyone's figures are the operator's
+        self.assertEqual(self.send("GET", "/metrics", key=self.key("operator", "--role", "admin")).status, 200)
         self.assertEqual(self.get("/health"), {"status": "ok"})
 
     def test_a_page_in_a_browser_does_not_get_in(self):

@@ -32,6 +32,8 @@ class Routes(Served):
         self.assertTrue(self.get("/ready")["ready"])
         result = self.post("/v1/retrieve", {"query": "the ferry to Herm", "top_k": 2})
         command_line = self.search("the ferry to Herm", "--top-k", 2, mode="dense")
+        for hit in command_line["hits"]:  # over HTTP no folder of the server is named
+            hit["source"]["path"] = pathlib.Path(hit["source"]["path"]).name
         self.assertEqual(result["hits"], command_line["hits"])
         self.assertEqual(result["evidence"], command_line["evidence"])
         self.assertRegex(result["trace_id"], "^[0-9a-f]{32}$")
@@ -174,6 +176,21 @@ class Answers(Served):
             {"role": "user", "content": "When does it leave?"}]})
         self.assertEqual(len(model.prompts), before + 2)
         self.assertIn("Which ferry goes to Sark?", json.dumps(model.prompts[before]))
+
+    def test_system_messages_are_a_style_within_a_frame_and_answers_can_be_asked_to_be_short(self):
+        model = self.fake_model()
+        asked = {"model": "casemate", "max_tokens": 7, "messages": [
+            {"role": "system", "content": "Answer like a pirate."}, {"role": "user", "content": "When does the ferry leave?"}]}
+        for options, used in (((), True), (("--no-system-messages",), False)):
+            self.serve(*options, model=model)
+            self.post("/v1/chat/completions", asked)
+            frame = json.dumps(model.prompts[-1][0])
+            self.assertIn("Use only what the passages say", frame)
+            self.assertEqual("like a pirate" in frame, used)
+            self.assertEqual(model.limits[-1], 7)
+        self.post("/v1/chat/completions", {**asked, "max_tokens": 100_000})
+        self.assertEqual(model.limits[-1], 256)  # the policy's
+        self.refused(self.send("POST", "/v1/chat/completions", {**asked, "max_tokens": 0}), 400, "max_tokens")
 
     def test_an_answer_from_passages_that_the_client_brings(self):
         model = self.fake_model(answer="B")

@@ -15,7 +15,7 @@ class FakeModel:
     """An OpenAI-compatible model that says `answer` word by word, `delay` seconds apart."""
 
     def __init__(self, answer="The ferry leaves at six. [1]", delay=0.0):
-        self.answer, self.delay, self.prompts, self.broken_off = answer, delay, [], 0
+        self.answer, self.delay, self.prompts, self.limits, self.broken_off = answer, delay, [], [], 0
         fake = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -27,6 +27,7 @@ class FakeModel:
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 fake.prompts.append(body["messages"])
+                fake.limits.append(body.get("max_tokens", body.get("max_completion_tokens")))
                 words = re.findall(r"\S+\s*", fake.answer)
                 if not body.get("stream"):
                     time.sleep(fake.delay * len(words))

@@ -167,30 +167,21 @@ Status plant(Context& context, const AttackCommand& choice, std::span<const Craf
   const auto defences = prepared_defences(**store);
   if (!defences) return defences.error();
   std::unique_ptr<LanguageModel> model;
-  std::vector<std::unique_ptr<ScanDefence>> scans;
-  std::vector<const VectorRecipe*> recipes;
   for (const DefenceChoice& defence : *defences) {
-    const auto entry = find_defence(defence.name);
-    if (!entry) return entry.error();
-    if (!(*entry)->scans) continue;
-    if (needs_model(defence) && !model) {
-      auto loaded = load_language_model(context, choice.model);
-      if (!loaded) return loaded.error();
-      model = *std::move(loaded);
-    }
-    DefenceServices services;
-    services.encoder = encoder->get();
-    services.model = model.get();
-    services.store = store->get();
-    services.pool = &context.pool();
-    auto made = create_scan_defence(defence, services);
-    if (!made) return made.error();
-    const std::string kind = (*made)->recipe().kind();
-    if (std::any_of(recipes.begin(), recipes.end(), [&kind](const VectorRecipe* each) { return each->kind() == kind; }))
-      continue;
-    recipes.push_back(&(*made)->recipe());
-    scans.push_back(*std::move(made));
+    if (!prepares_with_model(defence) || model) continue;
+    auto loaded = load_language_model(context, choice.model);
+    if (!loaded) return loaded.error();
+    model = *std::move(loaded);
   }
+  DefenceServices services;
+  services.encoder = encoder->get();
+  services.model = model.get();
+  services.store = store->get();
+  services.pool = &context.pool();
+  const auto scans = prepared_scans(*defences, services);
+  if (!scans) return scans.error();
+  std::vector<const VectorRecipe*> recipes;
+  for (const auto& scan : *scans) recipes.push_back(&scan->recipe());
   return plant_documents(**store, choice.tenant, **encoder, documents, recipes, context.progress(), context.stop);
 }
 

@@ -30,6 +30,7 @@ struct ServeChoice {
   bool audit_queries = false;
   bool no_model = false;
   bool read_only = false;
+  bool no_system_messages = false;
   bool verbose = false;
   int query_threads = 0;
   int query_queue = 256;
@@ -149,9 +150,9 @@ Result<std::string> configured_policy(const std::string& config_file) {
 /// What SIGHUP does. Whatever is wrong leaves things as they are.
 void reload(const std::string& config_file, server::Engine& engine, server::Log& log) {
   const auto name = configured_policy(config_file);
-  const Status set = name ? engine.set_default_policy(*name) : Status(name.error());
+  const Status set = name ? engine.reset_default_policy(*name) : Status(name.error());
   if (set) {
-    log.write(server::LogLevel::kWarning, "reloaded", {{"policy", engine.default_policy().name}});
+    log.write(server::LogLevel::kWarning, "reloaded", {{"policy", *name}});
   } else {
     log.write(server::LogLevel::kError, "reload_failed", {{"what", UntrustedText(set.error().message).for_log(500)}});
   }
@@ -180,7 +181,16 @@ Status serve(Context& context, ServeChoice& choice) {
   server::WorkQueue queries(threads, static_cast<std::size_t>(choice.query_queue));
   server::WorkQueue answers(1, static_cast<std::size_t>(choice.model_queue));
   server::Server* listening = nullptr;
-  server::Services services{**engine, metrics, log, choice.limits, *scores_for, audit->get(), ingestor.get(), {}, {}};
+  server::Services services{**engine,
+                            metrics,
+                            log,
+                            choice.limits,
+                            *scores_for,
+                            audit->get(),
+                            ingestor.get(),
+                            {},
+                            {},
+                            !choice.no_system_messages};
   services.draining = [&listening] { return listening != nullptr && listening->draining(); };
   services.queue = [&](std::string_view name) {
     const server::WorkQueue& queue = name == "model" ? answers : queries;
@@ -244,6 +254,8 @@ std::function<int()> set_up_serve(CLI::App& app, Context& context) {
   app.add_option("--reranker", choice->reranker, "folder of a SequenceClassification model");
   add_language_model_options(app, choice->model);
   app.add_flag("--no-model", choice->no_model, "load no language model: retrieval and screening only");
+  app.add_flag("--no-system-messages", choice->no_system_messages,
+               "chats' system messages change nothing; else they say how answers are worded, within a fixed frame");
   app.add_flag("--read-only", choice->read_only, "documents cannot be added or removed over HTTP");
   app.add_option("--keys", choice->keys, "file with the keys; default: keys.db in the store");
   app.add_option("--tenant", choice->gate.local_tenant, "whose documents are served where no key is needed")

@@ -1,5 +1,6 @@
 // POST /v1/chat/completions in OpenAI's shape.
 #include <array>
+#include <climits>
 
 #include "../audit_log.h"
 #include "../conversation.h"
@@ -64,6 +65,10 @@ std::variant<Asked, ApiError> read_request(const Services& services, const Reque
   Fields fields(body);
   fields.text("model", out.model, 256).required();
   fields.list("messages", messages, 1000).required();
+  int max_tokens = 0;
+  int max_completion_tokens = 0;
+  fields.integer("max_tokens", max_tokens, 1, INT_MAX)
+      .integer("max_completion_tokens", max_completion_tokens, 1, INT_MAX);
   fields.boolean("stream", out.stream).object("stream_options", stream_options).object("casemate", extension);
   if (auto wrong = fields.finish_ignoring_unknown()) return *std::move(wrong);
   if (auto wrong = check_supported(body)) return *std::move(wrong);
@@ -84,6 +89,9 @@ std::variant<Asked, ApiError> read_request(const Services& services, const Reque
   auto conversation = read_conversation(*messages, services.limits.max_question_bytes);
   if (auto* wrong = std::get_if<ApiError>(&conversation)) return std::move(*wrong);
   out.conversation = std::get<Conversation>(std::move(conversation));
+  if (const int most = max_completion_tokens > 0 ? max_completion_tokens : max_tokens; most > 0)
+    out.options.max_new_tokens = most;
+  if (services.system_messages) out.options.style = out.conversation.style;
   return out;
 }
 
@@ -147,6 +155,7 @@ Json about(const Services& services, const Request& request, const Answer& answe
                 {"evidence", std::move(out["evidence"])},
                 {"certificate", std::move(out["certificate"])},
                 {"trace_id", request.trace_id}};
+  hide_folders(about);
   if (!sees_scores(services, request.caller)) hide_scores(about);
   return about;
 }
@@ -209,8 +218,8 @@ Response complete(const Services& services, Exchange& exchange) {
   const auto read = read_request(services, request, std::get<Json>(body));
   if (const auto* wrong = std::get_if<ApiError>(&read)) return error_response(*wrong);
   const Asked& asked = std::get<Asked>(read);
-  const auto pipeline = services.engine.pipeline(asked.policy);
-  if (!pipeline) return error_response(pipeline.error());
+  const auto pipeline = services.engine.pipeline(request.caller.tenant, asked.policy);
+  if (!pipeline) return failed(services, exchange, pipeline.error());
   if (services.engine.model() == nullptr) return error_response(not_found("this server has no language model"));
   if (asked.stream) return stream(services, exchange, asked, **pipeline);
   const auto answer = ask(services, exchange, asked, **pipeline, {});

@@ -39,7 +39,7 @@ void add_health_routes(Router& router, const Services& services) {
                 return json_response({{"status", "ok"}});
               }});
   router.add({"GET", "/ready", Access::kOpen, Lane::kNow, 0, [&services](Exchange&) { return ready(services); }});
-  router.add({"GET", "/metrics", Access::kLocalOrKey, Lane::kNow, 0, [&services](Exchange&) {
+  router.add({"GET", "/metrics", Access::kLocalOrAdmin, Lane::kNow, 0, [&services](Exchange&) {
                 Response response;
                 response.content_type = "text/plain; version=0.0.4; charset=utf-8";
                 response.body = services.metrics.text(services.queue);

@@ -1,14 +1,14 @@
-// GET and PUT /v1/policy: which policy requests get that name none.
+// GET and PUT /v1/policy: which policy requests of the caller's tenant get that name none.
 #include "../services.h"
 
 namespace casemate::server {
 namespace {
 
-Json policy_json(const Engine& engine) {
+Json policy_json(const Engine& engine, const Caller& caller) {
   Json names = Json::array();
   for (const Policy& policy : engine.policies())
     names.push_back({{"name", policy.name}, {"description", policy.description}});
-  return {{"policy", engine.default_policy().name}, {"policies", std::move(names)}};
+  return {{"policy", engine.default_policy(caller.tenant).name}, {"policies", std::move(names)}};
 }
 
 Response change(const Services& services, Exchange& exchange) {
@@ -23,17 +23,21 @@ Response change(const Services& services, Exchange& exchange) {
     fields.wrong("policy", "must be the name of a policy");
     return error_response(*fields.finish());
   }
-  if (Status set = services.engine.set_default_policy(name); !set) return error_response(set.error());
+  if (Status set = services.engine.set_default_policy(request.caller.tenant, name); !set)
+    return error_response(set.error());
   services.log.write(LogLevel::kInfo, "policy_changed",
-                     {{"policy", services.engine.default_policy().name}, {"key", request.caller.key}});
-  return json_response(policy_json(services.engine));
+                     {{"policy", services.engine.default_policy(request.caller.tenant).name},
+                      {"tenant", request.caller.tenant},
+                      {"key", request.caller.key}});
+  return json_response(policy_json(services.engine, request.caller));
 }
 
 }  // namespace
 
 void add_policy_routes(Router& router, const Services& services) {
-  router.add({"GET", "/v1/policy", Access::kReader, Lane::kNow, 0,
-              [&services](Exchange&) { return json_response(policy_json(services.engine)); }});
+  router.add({"GET", "/v1/policy", Access::kReader, Lane::kNow, 0, [&services](Exchange& exchange) {
+                return json_response(policy_json(services.engine, exchange.request().caller));
+              }});
   router.add({"PUT", "/v1/policy", Access::kAdmin, Lane::kNow, 4096,
               [&services](Exchange& exchange) { return change(services, exchange); }});
 }

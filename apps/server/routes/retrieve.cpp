@@ -27,8 +27,8 @@ Response retrieve(const Services& services, Exchange& exchange) {
     if (!parsed) return error_response(parsed.error());
     options.mode = *parsed;
   }
-  const auto pipeline = services.engine.pipeline(policy);
-  if (!pipeline) return error_response(pipeline.error());
+  const auto pipeline = services.engine.pipeline(request.caller.tenant, policy);
+  if (!pipeline) return failed(services, exchange, pipeline.error());
   const auto result = (*pipeline)->search(UntrustedText(query), options, exchange.stop());
   if (!result) return failed(services, exchange, result.error());
   services.metrics.evidence(result->evidence);
@@ -36,6 +36,7 @@ Response retrieve(const Services& services, Exchange& exchange) {
     return failed(services, exchange, kept.error());
   Json out = Json::parse(to_json(*result));
   out["trace_id"] = request.trace_id;
+  hide_folders(out);
   if (!sees_scores(services, request.caller)) hide_scores(out);
   return json_response(out);
 }

@@ -172,7 +172,7 @@ Response screen(const Services& services, Exchange& exchange) {
   if (const auto* wrong = std::get_if<ApiError>(&body)) return error_response(*wrong);
   Given given;
   if (const auto wrong = read_given(services.limits, std::get<Json>(body), given)) return error_response(*wrong);
-  const auto screening = services.engine.screening(given.policy);
+  const auto screening = services.engine.screening(request.caller.tenant, given.policy);
   if (!screening) return failed(services, exchange, screening.error());
   if (given.query_embedding.empty() && !given.candidates.empty() && services.engine.encoder() != nullptr &&
       !(*screening)->defences.empty()) {

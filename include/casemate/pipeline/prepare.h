@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -18,6 +19,11 @@ namespace casemate {
 [[nodiscard]] Result<std::vector<DefenceChoice>> prepared_defences(const Store& store);
 /// Adds to that list; a defence whose vectors are kept already changes nothing.
 [[nodiscard]] Status remember_prepared(Store& store, const DefenceChoice& choice);
+
+/// The defences among `choices` that scan, one for each kind of vectors: two that need the same ones count once,
+/// however their options are written. `services` must outlive them. Error: what `create_scan_defence` says.
+[[nodiscard]] Result<std::vector<std::unique_ptr<ScanDefence>>> prepared_scans(std::span<const DefenceChoice> choices,
+                                                                               const DefenceServices& services);
 
 struct PrepareSummary {
   std::uint64_t passages = 0;            ///< that got vectors or cached values in this run
