@@ -194,9 +194,15 @@ class AnswerExperimentRun {
     if (!method.aggregates()) {
       const Prompt prompt =
           method.no_retrieval ? no_retrieval_prompt(question) : all_passages_prompt(question, passages);
-      auto made = answer_prompt(model_, prompt, robust.max_new_tokens, stop_);
+      // Not as isolated groups are asked: the model keeps what it read last, and attacks leave most passages in place.
+      GenerateOptions generate;
+      generate.max_new_tokens = robust.max_new_tokens;
+      auto made = model_.generate(prompt, generate, stop_);
       if (!made) return made.error();
-      return Answered{std::move(made->text), made->finish, made->usage, made->generated_tokens, std::nullopt};
+      const LlmUsage usage{
+          made->prompt_tokens - std::min(made->cached_tokens, made->prompt_tokens) + made->generated_tokens,
+          made->cached_tokens, 1};
+      return Answered{std::move(made->text), made->finish, usage, made->generated_tokens, std::nullopt};
     }
     auto made = answer_robustly(model_, question, passages, robust, stop_);
     if (!made) return made.error();
