@@ -18,6 +18,9 @@ double seconds_since(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
+/// Verdicts that are logged for one query.
+constexpr std::size_t kVerdicts = 40;
+
 /// A query alone may be to blame for these; anything else would hit the others too.
 bool is_query_failure(ErrorCode code) {
   return code == ErrorCode::kInvalidArgument || code == ErrorCode::kModel || code == ErrorCode::kLimit;
@@ -30,7 +33,7 @@ double percentile(std::vector<double>& values, double share) {
 }
 
 QueryOutcome outcome_of(const AttackTarget& query, const SearchResult& result,
-                        const std::map<std::string_view, std::set<std::string_view>>& planted_for) {
+                        const std::map<std::string_view, std::set<std::string_view>>& planted_for, bool with_verdicts) {
   QueryOutcome out;
   out.query = query.query_id;
   out.gold = query.gold_document;
@@ -40,6 +43,15 @@ QueryOutcome outcome_of(const AttackTarget& query, const SearchResult& result,
     if (!seen.insert(hit.document).second) continue;
     out.hits.emplace_back(hit.document, hit.candidate.score);
     if (own != planted_for.end() && own->second.contains(hit.document)) out.own_poison.push_back(hit.document);
+  }
+  if (!with_verdicts) return out;
+  for (const StageEvidence& stage : result.evidence.stages) {
+    if (stage.stage == "retrieve") continue;  // the ranking says it already
+    for (const Verdict& verdict : stage.verdicts) {
+      // Of passages that went on, those in the ranking; of the others, the first.
+      const bool told = seen.contains(verdict.document) || verdict.decision == Decision::kDropped;
+      if (told && out.verdicts.size() < kVerdicts) out.verdicts.emplace_back(stage.stage, verdict);
+    }
   }
   return out;
 }
@@ -70,7 +82,8 @@ Result<ConditionTimes> run_condition(const ConditionWork& work, LogWriter& log, 
       milliseconds[first + i] = 1000 * seconds_since(begin);
       QueryOutcome outcome;
       if (result) {
-        outcome = outcome_of(query, *result, planted_for);
+        outcome = outcome_of(query, *result, planted_for, first + i < work.with_verdicts);
+        if (!work.judgements.empty()) outcome.judged = work.judgements[first + i];
       } else if (is_query_failure(result.error().code)) {
         outcome.query = query.query_id;
         outcome.error = result.error().message;

@@ -29,6 +29,8 @@ struct ConditionWork {
   std::span<const EvalMetric> metrics;
   std::uint64_t seed = 0;
   int top_k = 10;
+  std::span<const Judgements> judgements;  ///< of each of `queries`, where several documents answer; else empty
+  std::size_t with_verdicts = 0;           ///< of the first so many of `queries`, what defences decided is logged too
 };
 
 /// Asks the queries, several at once, and appends a line for each to `log`, in order. Error: what the log says; what a

@@ -9,7 +9,6 @@
 #include "casemate/attack/attack.h"
 #include "casemate/core/file_system.h"
 #include "casemate/core/utf8.h"
-#include "casemate/eval/ranking_metrics.h"
 #include "eval/json_lines.h"
 
 namespace casemate {
@@ -42,6 +41,14 @@ double value_of(EvalMetric metric, const QueryOutcome& outcome, const Judgements
                  : 0;
     case EvalMeasure::kPoisonShare:
       return static_cast<double>(std::count_if(first.begin(), first.end(), is_planted)) / metric.k;
+    case EvalMeasure::kSuccess:
+      return ranking_metric({RankingMeasure::kSuccess, metric.k}, gold, ranking);
+    case EvalMeasure::kMap:
+      return ranking_metric({RankingMeasure::kAveragePrecision, metric.k}, gold, ranking);
+    case EvalMeasure::kPoisonRank: {
+      const auto planted = std::find_if(first.begin(), first.end(), is_planted);
+      return planted == first.end() ? 0 : 1.0 / static_cast<double>(planted - first.begin() + 1);
+    }
   }
   return 0;
 }
@@ -51,12 +58,27 @@ double value_of(EvalMetric metric, const QueryOutcome& outcome, const Judgements
 std::vector<double> metric_values(const QueryOutcome& outcome, std::span<const EvalMetric> metrics) {
   std::vector<double> out;
   if (!outcome.error.empty()) return out;
-  const Judgements gold = {{outcome.gold, 1}};
+  const Judgements gold = outcome.judged.empty() ? Judgements{{outcome.gold, 1}} : outcome.judged;
   std::vector<std::string> ranking;
   for (const auto& [document, score] : outcome.hits) ranking.push_back(document);
   for (const EvalMetric metric : metrics) out.push_back(value_of(metric, outcome, gold, ranking));
   return out;
 }
+
+namespace {
+
+nlohmann::ordered_json verdict_json(const std::string& stage, const Verdict& verdict) {
+  nlohmann::ordered_json out = {
+      {"document", to_valid_utf8(verdict.document)}, {"stage", stage}, {"decision", decision_name(verdict.decision)}};
+  if (!verdict.reason.empty()) out["reason"] = to_valid_utf8(verdict.reason);
+  if (verdict.score) out["score"] = *verdict.score;
+  if (verdict.threshold) out["threshold"] = *verdict.threshold;
+  for (const auto& [name, value] : verdict.measures) out["measures"][name] = value;
+  for (const CharacterSpan& span : verdict.masked) out["masked"].push_back({span.begin, span.end});
+  return out;
+}
+
+}  // namespace
 
 std::string log_line(const QueryOutcome& outcome, std::span<const EvalMetric> metrics) {
   nlohmann::ordered_json line = {{"query", to_valid_utf8(outcome.query)}};
@@ -73,8 +95,12 @@ std::string log_line(const QueryOutcome& outcome, std::span<const EvalMetric> me
   for (const std::string& document : outcome.own_poison) own.push_back(to_valid_utf8(document));
   line["metrics"] = std::move(values);
   line["gold"] = to_valid_utf8(outcome.gold);
+  if (!outcome.judged.empty()) {
+    for (const auto& [document, grade] : outcome.judged) line["judged"][to_valid_utf8(document)] = grade;
+  }
   line["hits"] = std::move(hits);
   line["own_poison"] = std::move(own);
+  for (const auto& [stage, verdict] : outcome.verdicts) line["verdicts"].push_back(verdict_json(stage, verdict));
   return line.dump();
 }
 

@@ -10,6 +10,7 @@
 
 #include "casemate/core/status.h"
 #include "casemate/eval/experiment.h"
+#include "casemate/eval/ranking_metrics.h"
 #include "casemate/pipeline/pipeline.h"
 
 namespace casemate {
@@ -21,6 +22,9 @@ struct QueryOutcome {
   std::vector<std::pair<std::string, double>> hits;  ///< document and score, best first, each document once
   std::vector<std::string> own_poison;               ///< of the hits, those planted for this query
   std::string error;                                 ///< why it failed; empty where it did not
+  /// What defences decided, with their stage: of the first queries of a condition alone, since it is much.
+  std::vector<std::pair<std::string, Verdict>> verdicts{};
+  Judgements judged{};  ///< where several documents answer: each by grade; `gold` is then the best
 };
 
 /// Value of each of `metrics`, from the ranking alone. Of a failed query: none.

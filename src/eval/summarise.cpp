@@ -7,28 +7,6 @@
 namespace casemate {
 namespace {
 
-bool is_about_poison(EvalMeasure measure) {
-  return measure == EvalMeasure::kAsr || measure == EvalMeasure::kTargetedAsr || measure == EvalMeasure::kPoisonShare;
-}
-
-Result<MetricCell> cell_of(const std::vector<double>& values, std::uint64_t seed) {
-  MetricCell cell;
-  cell.is_rate = std::all_of(values.begin(), values.end(), [](double value) { return value == 0 || value == 1; });
-  if (cell.is_rate) {
-    const auto ones = static_cast<std::uint64_t>(std::count(values.begin(), values.end(), 1.0));
-    cell.mean = static_cast<double>(ones) / static_cast<double>(values.size());
-    cell.interval = *wilson_interval(ones, values.size());
-    return cell;
-  }
-  // Against nothing at all: the interval of the mean itself.
-  const std::vector<double> zeros(values.size(), 0.0);
-  const auto found = paired_bootstrap(zeros, values, bootstrap_resamples(values.size()), seed);
-  if (!found) return found.error();
-  cell.mean = (*found)->mean;
-  cell.interval = (*found)->interval;
-  return cell;
-}
-
 std::optional<std::size_t> find_condition(const EvalSummary& summary, std::string_view attack,
                                           std::string_view defence) {
   for (std::size_t i = 0; i < summary.conditions.size(); ++i) {
@@ -75,6 +53,24 @@ Result<Comparison> compare(const LoggedValues& first, const LoggedValues& second
 
 }  // namespace
 
+Result<MetricCell> metric_cell(const std::vector<double>& values, std::uint64_t seed) {
+  MetricCell cell;
+  cell.is_rate = std::all_of(values.begin(), values.end(), [](double value) { return value == 0 || value == 1; });
+  if (cell.is_rate) {
+    const auto ones = static_cast<std::uint64_t>(std::count(values.begin(), values.end(), 1.0));
+    cell.mean = static_cast<double>(ones) / static_cast<double>(values.size());
+    cell.interval = *wilson_interval(ones, values.size());
+    return cell;
+  }
+  // Against nothing at all: the interval of the mean itself.
+  const std::vector<double> zeros(values.size(), 0.0);
+  const auto found = paired_bootstrap(zeros, values, bootstrap_resamples(values.size()), seed);
+  if (!found) return found.error();
+  cell.mean = (*found)->mean;
+  cell.interval = (*found)->interval;
+  return cell;
+}
+
 Status summarise(EvalSummary& summary, std::span<const LoggedValues> logs, const ThreadPool& pool) {
   const std::size_t metrics = summary.metrics.size();
   std::vector<ComparisonRow> rows = planned(summary);
@@ -94,7 +90,7 @@ Status summarise(EvalSummary& summary, std::span<const LoggedValues> logs, const
     if (i < cells) {
       const LoggedValues& log = logs[i / metrics];
       if (log.queries.empty()) return;
-      const auto cell = cell_of(log.values[i % metrics], summary.seed);
+      const auto cell = metric_cell(log.values[i % metrics], summary.seed);
       if (cell) summary.conditions[i / metrics].cells[i % metrics] = *cell;
       if (!cell) error = cell.error();
     } else {

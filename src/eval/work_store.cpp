@@ -38,11 +38,11 @@ Result<WorkStore> WorkStore::open(const std::string& path, const Encoder& encode
   return out;
 }
 
-Status WorkStore::index(const std::string& corpus, std::span<const VectorRecipe* const> recipes, bool trusted,
-                        Progress& progress, std::stop_token stop) {
+Status WorkStore::index(const std::string& corpus, Format format, std::span<const VectorRecipe* const> recipes,
+                        bool trusted, Progress& progress, std::stop_token stop) {
   IndexOptions options;
   options.tenant = kTenant;
-  options.reading.format = Format::kSquad;
+  options.reading.format = format;
   options.trusted = trusted;
   options.chunking = fitting_chunks(*encoder_);
   options.recipes.assign(recipes.begin(), recipes.end());

@@ -12,6 +12,7 @@
 #include "casemate/core/thread_pool.h"
 #include "casemate/defend/scan_defence.h"
 #include "casemate/encoder/encoder.h"
+#include "casemate/formats/document.h"
 #include "casemate/store/store.h"
 
 namespace casemate {
@@ -23,10 +24,10 @@ class WorkStore {
   /// made with another encoder; what the store says.
   [[nodiscard]] static Result<WorkStore> open(const std::string& path, const Encoder& encoder);
 
-  /// Indexes the corpus file with the vectors that `recipes` make; what is there already is skipped. Error:
-  /// InvalidInput where part of it could not be indexed; Cancelled.
-  [[nodiscard]] Status index(const std::string& corpus, std::span<const VectorRecipe* const> recipes, bool trusted,
-                             Progress& progress, std::stop_token stop);
+  /// Indexes the corpus file, read as `format`, with the vectors that `recipes` make; what is there already is skipped.
+  /// Error: InvalidInput where part of it could not be indexed; Cancelled.
+  [[nodiscard]] Status index(const std::string& corpus, Format format, std::span<const VectorRecipe* const> recipes,
+                             bool trusted, Progress& progress, std::stop_token stop);
 
   /// Seals the corpus, which must have been indexed as trusted, under a key that is made for it and forgotten; nothing
   /// where it is sealed already. Planted documents stay outside. Error: what sealing says; Cancelled.

@@ -265,6 +265,26 @@ TEST_F(ReadingExperimentTest, GradesEveryAnswerFromWhatTheLogSays) {
   EXPECT_GT(done->differences.size(), 10U);
 }
 
+TEST_F(ReadingExperimentTest, MethodsBehindASanitizerSeeWhatItLeaves) {
+  experiment_.methods = {"vanilla", "no-rag > vanilla", "no-retrieval"};
+  const auto done = run("out");
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  const auto figure = [&](const std::string& method) {
+    return done->find("none", "none | " + method)->figures.at("disclosed").value;
+  };
+  EXPECT_EQ(figure("vanilla"), 1);
+  EXPECT_EQ(figure("no-rag > vanilla"), 0);
+  EXPECT_EQ(figure("no-retrieval"), 0);
+  for (const auto& [method, part] :
+       {std::pair{"kfs-fcat > vanilla", "kfs-fact"}, std::pair{"prompt-hardening > vanilla", "instructions"},
+        std::pair{"kfs-fact > span", "span"}, std::pair{"no-rag > vanila", "vanilla"}}) {
+    experiment_.methods = {method};
+    const auto refused = run("other");
+    ASSERT_FALSE(refused.ok()) << method;
+    EXPECT_THAT(refused.error().message, HasSubstr(part));
+  }
+}
+
 TEST_F(ReadingExperimentTest, InterruptionsChangeNoByte) {
   ASSERT_TRUE(run("whole").ok());
   std::size_t stops = 0;

@@ -291,6 +291,58 @@ TEST_F(ReportTest, PublishedFiguresStandBesideOursAndAreLabelled) {
   EXPECT_NE(page.find("table 8 &lt;x&gt;"), std::string::npos);
 }
 
+TEST_F(ReportTest, RunsAboutAnswersAreComparedFromTheirLogsAndShowCertificates) {
+  const auto share = [](int count, int of) {
+    return Json{{"count", count}, {"of", of}, {"rate", double(count) / of}, {"low", 0.1}, {"high", 0.9}};
+  };
+  Json summary = {{"experiment", "answers"}, {"description", ""}, {"model", "tiny"}, {"seed", 1}};
+  const char* methods[] = {"vanilla", "keyword"};
+  const char* attacks[] = {"none", "pia"};
+  for (int m = 0; m < 2; ++m) {
+    for (int a = 0; a < 2; ++a) {
+      std::vector<Json> rows;
+      for (int q = 0; q < 8; ++q) {
+        const bool fooled = m == 0 && a == 1 && q < 6;  // vanilla follows six of eight injections
+        Json row = {{"query", "q" + std::to_string(q)},
+                    {"answer", fooled ? "<i>wrong</i>" : "right"},
+                    {"right", !fooled},
+                    {"valid", true}};
+        if (a == 1) row["attack_success"] = fooled;
+        rows.push_back(row);
+      }
+      // As run_answer_experiment names them.
+      write(
+          "run/queries/" + std::to_string(m) + "-" + std::to_string(a) + "-" + methods[m] + "-" + attacks[a] + ".jsonl",
+          lines(rows));
+      const int fooled = m == 0 && a == 1 ? 6 : 0;
+      summary["conditions"].push_back({{"method", methods[m]},
+                                       {"attack", attacks[a]},
+                                       {"right", share(8 - fooled, 8)},
+                                       {"attack_success", share(fooled, 8)}});
+    }
+  }
+  summary["certified"] = Json::array({{{"method", "keyword"},
+                                       {"budget", "injection 1"},
+                                       {"certified", share(5, 8)},
+                                       {"attacks_tried", 5},
+                                       {"broken", 1}}});
+  write("run/summary.json", summary.dump());
+  const auto run = read_run_record(folder_.path("run"));
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(run->kind, "answers");
+  const auto row = std::find_if(run->differences.begin(), run->differences.end(), [](const RunDifference& each) {
+    return each.metric == "attack_success" && each.condition == "pia / keyword";
+  });
+  ASSERT_NE(row, run->differences.end());
+  EXPECT_EQ(row->against, "pia / vanilla");
+  EXPECT_EQ(row->result.only_first, 6U);
+  EXPECT_NEAR(row->result.p, 2 * 1.0 / 64, 1e-12);
+  const std::string page = page_of("run");
+  EXPECT_NE(page.find("<td class=\"number alarm\">1</td>"), std::string::npos);
+  EXPECT_EQ(page.find("<i>wrong"), std::string::npos);
+  EXPECT_EQ(data_of(page)["conditions"].size(), 4U);
+}
+
 TEST(ParetoFront, KeepsWhatNoOtherBeats) {
   const std::vector<PlotPoint> points = {{"a", .9, .1, {}, {}},
                                          {"b", .8, .8, {}, {}},

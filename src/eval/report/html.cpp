@@ -48,6 +48,7 @@ std::string_view metric_help(std::string_view metric) {
       std::pair{"f1", "mean F1 of words with the best right answer, as SQuAD 1.1 counts"},
       std::pair{"bleu", "mean sentence BLEU, over 100"},
       std::pair{"rouge_l", "mean ROUGE-L with the best right answer"},
+      std::pair{"disclosed", "share of the passages' characters that the generator was shown"},
       std::pair{"judged", "share of answers that the language model calls right"},
       std::pair{"right", "share of answers that hold a right answer"},
       std::pair{"attack_success", "share of judged answers that hold the attacker's wrong answer"},

@@ -228,10 +228,11 @@
       }
       const rest = line[3] || {};
       if (rest.error) out.append(element("p", "alarm", plain("failed: " + rest.error)));
+      if (typeof rest.judge === "string") out.append(element("p", "hint", "the judge says: ", plain(rest.judge)));
       if (typeof rest.answer === "string") out.append(element("pre", "", plain(rest.answer || "(empty)")));
       const verdicts = rest.verdicts || [];
       const list = element("ol", "hits");
-      line[1].forEach((place, i) => list.append(this.hit(place, i + 1, line[2][i], entry, verdicts)));
+      line[1].forEach((place, i) => list.append(this.hit(place, i + 1, line[2][i], entry, verdicts, rest.judged)));
       if (line[1].length) out.append(list);
       const shown = new Set(line[1].map((place) => this.data.passages[place][0]));
       const gone = verdicts.filter((verdict) => !shown.has(verdict.document));
@@ -268,7 +269,7 @@
           element("td", "", plain((group.keywords || []).join(", "))))));
         out.append(element("table", "small-table", table));
       }
-      const known = ["error", "answer", "verdicts", "certificates", "live", "groups", "right", "valid", "declined", "attack_success"];
+      const known = ["error", "answer", "verdicts", "certificates", "live", "groups", "judged", "judge", "right", "valid", "declined", "attack_success"];
       const left = Object.entries(rest).filter(([name]) => !known.includes(name));
       if (left.length) {
         const more = element("details", "", element("summary", "", "everything else in the log"));
@@ -277,9 +278,10 @@
       }
     }
 
-    hit(place, rank, score, entry, verdicts) {
+    // `judged`: grades by id, where several passages answer.
+    hit(place, rank, score, entry, verdicts, judged) {
       const [id, title, text, planted, changed] = this.data.passages[place];
-      const gold = entry.g === place;
+      const gold = judged ? judged[id] > 0 : entry.g === place;
       const own = verdicts.filter((verdict) => verdict.document === id);
       const head = element("div", "head", element("span", "rank", rank + "."), plain(title || id));
       if (gold) head.append(element("span", "badge gold", "✓ answers"));

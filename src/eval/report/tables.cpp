@@ -71,6 +71,34 @@ std::string grid(const RunRecord& run, const std::string& metric, const std::str
 
 std::string signed_text(double value) { return (value > 0 ? "+" : "") + fixed_text(value, 4); }
 
+/// From so many rows on, those that are not significant are folded away.
+constexpr std::size_t kLongTable = 40;
+
+bool is_significant(const RunDifference& row) { return row.p_adjusted < 0.05; }
+
+std::string rows_table(const std::vector<const RunDifference*>& rows) {
+  std::string out =
+      "<div class=\"scroll\" tabindex=\"0\"><table "
+      "class=\"differences\"><thead><tr><th>metric</th><th>condition</th><th>against</th><th>"
+      "difference</th><th>95 %</th><th>n</th><th>discordant</th><th>fell / rose</th><th>p</th><th>p (Holm)</th>"
+      "<th>test</th></tr></thead><tbody>";
+  for (const RunDifference* each : rows) {
+    const RunDifference& row = *each;
+    const Comparison& result = row.result;
+    const bool significant = is_significant(row);
+    out += std::string("<tr") + (significant ? " class=\"significant\"" : "") + "><td>" + html_text(row.metric) +
+           "</td><td>" + html_text(row.condition) + "</td><td>" + html_text(row.against) +
+           "</td><td class=\"number\">" + signed_text(result.difference) + "</td><td class=\"number\">" +
+           interval_text(result.interval, 4) + "</td><td class=\"number\">" + std::to_string(result.queries) +
+           "</td><td class=\"number\">" + std::to_string(result.discordant()) + "</td><td class=\"number\">" +
+           std::to_string(result.only_first) + " / " + std::to_string(result.only_second) +
+           "</td><td class=\"number\">" + p_value_text(result.p) + "</td><td class=\"number\">" +
+           p_value_text(row.p_adjusted) + (significant ? " *" : "") + "</td><td>" +
+           (result.binary ? "McNemar" : "bootstrap") + "</td></tr>";
+  }
+  return out + "</tbody></table></div>";
+}
+
 }  // namespace
 
 std::string facts_section(const RunRecord& run) {
@@ -134,28 +162,19 @@ std::string published_section(const RunRecord& run) {
 
 std::string difference_table(const std::vector<RunDifference>& rows) {
   if (rows.empty()) return {};
-  std::string out =
-      "<div class=\"scroll\" tabindex=\"0\"><table "
-      "class=\"differences\"><thead><tr><th>metric</th><th>condition</th><th>against</th><th>"
-      "difference</th><th>95 %</th><th>n</th><th>discordant</th><th>fell / rose</th><th>p</th><th>p (Holm)</th>"
-      "<th>test</th></tr></thead><tbody>";
-  for (const RunDifference& row : rows) {
-    const Comparison& result = row.result;
-    const bool significant = row.p_adjusted < 0.05;
-    out += std::string("<tr") + (significant ? " class=\"significant\"" : "") + "><td>" + html_text(row.metric) +
-           "</td><td>" + html_text(row.condition) + "</td><td>" + html_text(row.against) +
-           "</td><td class=\"number\">" + signed_text(result.difference) + "</td><td class=\"number\">" +
-           interval_text(result.interval, 4) + "</td><td class=\"number\">" + std::to_string(result.queries) +
-           "</td><td class=\"number\">" + std::to_string(result.discordant()) + "</td><td class=\"number\">" +
-           std::to_string(result.only_first) + " / " + std::to_string(result.only_second) +
-           "</td><td class=\"number\">" + p_value_text(result.p) + "</td><td class=\"number\">" +
-           p_value_text(row.p_adjusted) + (significant ? " *" : "") + "</td><td>" +
-           (result.binary ? "McNemar" : "bootstrap") + "</td></tr>";
+  std::vector<const RunDifference*> shown;
+  std::vector<const RunDifference*> folded;
+  for (const RunDifference& row : rows)
+    (rows.size() <= kLongTable || is_significant(row) ? shown : folded).push_back(&row);
+  std::string out = shown.empty() ? std::string("<p>None holds after Holm.</p>") : rows_table(shown);
+  if (!folded.empty()) {
+    out += "<details><summary>" + std::to_string(folded.size()) + " differences that are not significant</summary>" +
+           rows_table(folded) + "</details>";
   }
   return out +
-         "</tbody></table></div><p class=\"hint\">* p below 0.05 after Holm over the rows of one metric. McNemar: "
-         "exact, two-sided; bootstrap: paired, of the mean difference. Fell and rose count the discordant "
-         "pairs.</p>";
+         "<p class=\"hint\">* p below 0.05 after Holm over the rows of one metric. McNemar: exact, two-sided; "
+         "bootstrap: "
+         "paired, of the mean difference. Fell and rose count the discordant pairs.</p>";
 }
 
 }  // namespace casemate
