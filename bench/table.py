@@ -4,6 +4,7 @@ import json
 import pathlib
 import sys
 
+import leakage_rows
 import ragmask_rows
 import robust_rows
 
@@ -35,6 +36,7 @@ def main():
                  ">= 2x", encoder["ratio_to_llama.cpp"] >= 2.0))
     rows += ragmask_rows.rows(folder)
     rows += robust_rows.rows(folder)
+    rows += leakage_rows.rows(folder)
     header = ("what", "Casemate", "peer", "ratio", "goal", "reached")
     text = [header] + [row[:5] + ("yes" if row[5] else "NO",) for row in rows]
     widths = [max(len(row[i]) for row in text) for i in range(len(header))]
