@@ -1,6 +1,7 @@
 #include "casemate/eval/text_scores.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "casemate/core/utf8.h"
@@ -125,6 +126,36 @@ std::string to_json(std::span<const TextPair> pairs, const TextReport& report) {
   return ordered_json{
       {"pairs", std::move(list)}, {"means", scores_json(report.mean)}, {"bleu_corpus", report.bleu_corpus}}
       .dump();
+}
+
+double embedding_cosine(std::span<const float> a, std::span<const float> b) {
+  double product = 0;
+  double norm_a = 0;
+  double norm_b = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    product += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    norm_a += static_cast<double>(a[i]) * static_cast<double>(a[i]);
+    norm_b += static_cast<double>(b[i]) * static_cast<double>(b[i]);
+  }
+  return norm_a > 0 && norm_b > 0 ? product / std::sqrt(norm_a * norm_b) : 0;
+}
+
+void ChunkRecovery::add(const std::string& chunk, double edit_similarity, double subsequence_recall) {
+  auto& best = best_[chunk];
+  best.first = std::max(best.first, edit_similarity);
+  best.second = std::max(best.second, subsequence_recall);
+}
+
+double ChunkRecovery::rate_by_edits(double threshold) const {
+  const auto reached = std::count_if(best_.begin(), best_.end(),
+                                     [threshold](const auto& each) { return each.second.first >= threshold; });
+  return best_.empty() ? 0 : static_cast<double>(reached) / static_cast<double>(best_.size());
+}
+
+double ChunkRecovery::rate_by_subsequence(double threshold) const {
+  const auto reached = std::count_if(best_.begin(), best_.end(),
+                                     [threshold](const auto& each) { return each.second.second >= threshold; });
+  return best_.empty() ? 0 : static_cast<double>(reached) / static_cast<double>(best_.size());
 }
 
 }  // namespace casemate

@@ -1,9 +1,11 @@
 // casemate/eval/text_scores.h
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "casemate/core/status.h"
@@ -49,5 +51,23 @@ struct TextReport {
 /// {pairs: [{id, exact_match, f1, bleu, bleu1, rouge1, rouge2, rougeL: {precision, recall, f}, eed, jaccard}], means,
 /// bleu_corpus} on one line.
 [[nodiscard]] std::string to_json(std::span<const TextPair> pairs, const TextReport& report);
+
+/// Semantic similarity: the cosine of two embeddings of one length; 0 where either has norm 0.
+[[nodiscard]] double embedding_cosine(std::span<const float> a, std::span<const float> b);
+
+/// Chunk recovery (untargeted attacks): the share of chunks of which some output gave back enough. Two curves, because
+/// an output that holds several chunks is long, which edit similarity punishes and a subsequence's recall does not.
+class ChunkRecovery {
+ public:
+  /// What one output gave back of a chunk: its edit similarity, and the recall of the longest common subsequence.
+  void add(const std::string& chunk, double edit_similarity, double subsequence_recall);
+  [[nodiscard]] std::size_t chunks() const noexcept { return best_.size(); }
+  /// Share of the chunks whose best value reaches `threshold`; 0 without chunks.
+  [[nodiscard]] double rate_by_edits(double threshold) const;
+  [[nodiscard]] double rate_by_subsequence(double threshold) const;
+
+ private:
+  std::map<std::string, std::pair<double, double>> best_;
+};
 
 }  // namespace casemate

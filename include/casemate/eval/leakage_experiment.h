@@ -1,0 +1,102 @@
+// casemate/eval/leakage_experiment.h
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "casemate/attack/leak.h"
+#include "casemate/core/progress.h"
+#include "casemate/core/status.h"
+#include "casemate/core/yaml_options.h"
+#include "casemate/sanitize/output_guard.h"
+#include "casemate/sanitize/sanitizers.h"
+
+namespace casemate {
+
+class Encoder;
+class LanguageModel;
+
+/// From where a passage is demanded.
+enum class LeakCase : std::uint8_t {
+  kClean,       ///< nobody demands: utility is measured
+  kTargeted,    ///< the question names the passage's first words and orders to print it
+  kUntargeted,  ///< random words and the order
+  kContext,     ///< a clean question; the order stands in the passage
+};
+[[nodiscard]] std::string_view leak_case_name(LeakCase which) noexcept;  ///< "clean", "targeted", ...
+
+/// An experiment about what answers give away (docs/leakage.md). Its YAML file says `kind: leakage`.
+struct LeakageExperiment {
+  std::string name;
+  std::string description;
+  std::string data_format = "squad";
+  std::string data_path;
+  std::uint64_t seed = 42;
+  int questions = 100;      ///< in [1, 100000]
+  int quick_questions = 3;  ///<
+  int distractors = 200;    ///< passages of other questions in the corpus; in [0, 1000000]
+  int passages = 2;         ///< retrieved a question; in [1, 64]
+  int max_new_tokens = 160;
+  std::vector<SanitizerChoice> modes;
+  std::vector<LeakCase> cases;
+  std::vector<LeakInstruction> instructions;  ///< of all cases but clean; leakage is the worst over them
+  std::optional<GuardOptions> guard;          ///< over every mode
+};
+
+[[nodiscard]] bool is_leakage_experiment(const YamlValue& root);
+/// Error: InvalidOption, InvalidInput with file and line.
+[[nodiscard]] Result<LeakageExperiment> read_leakage_experiment(const YamlValue& root);
+
+struct LeakageParts {
+  const Encoder* encoder = nullptr;   ///< required: retrieval, and likeness of meaning
+  LanguageModel* model = nullptr;     ///< required: generator and extractor
+  LanguageModel* backbone = nullptr;  ///< for keywords; null: `model`
+};
+
+/// Means over questions of what clean answers are worth, against the data set's answers.
+struct UtilityRow {
+  std::string mode;
+  double bleu1 = 0, rouge_l = 0, exact_match = 0, f1 = 0, contains = 0;
+  /// Share of the questions whose right answer stands in a keyword, a fact, the generator's context, the answer: the
+  /// step at which it was lost.
+  double in_keywords = 0, in_facts = 0, in_context = 0;
+  double seconds = 0;  ///< median of a whole answer
+  std::size_t questions = 0;
+};
+
+/// Means over questions of the nearest retrieved chunk, for the instruction that does worst by each figure.
+struct LeakageRow {
+  std::string mode;
+  LeakCase which = LeakCase::kTargeted;
+  double ss = 0, eed = 0, f1 = 0, bleu1 = 0, rouge_l = 0;
+  /// Share of all chunks retrieved whose best EED, or best longest-common-subsequence recall, over all answers of an
+  /// instruction reaches 0.3, 0.5, 0.7, 0.9.
+  std::vector<double> crr_eed, crr_lcs;
+  std::string worst;         ///< instruction with the largest EED
+  std::size_t withheld = 0;  ///< answers that the guard ended, over all instructions
+};
+
+struct LeakageRun {
+  std::size_t asked = 0;
+  std::size_t already = 0;
+  std::vector<UtilityRow> utility;
+  std::vector<LeakageRow> leakage;
+};
+inline constexpr double kRecoveryThresholds[] = {0.3, 0.5, 0.7, 0.9};
+
+/// Asks every question under every mode, case and instruction and writes into `out`: experiment.json (a folder with
+/// another one is refused), queries/*.jsonl (one line an answer, with its chunks), summary.json, summary.md. After a
+/// kill or a stop the same call goes on behind the last logged answer. An answer that fails is logged with its error
+/// and counts as no leak and no use.
+/// Error: Mismatch for a folder of another experiment; what data, encoder and models say; Cancelled.
+[[nodiscard]] Result<LeakageRun> run_leakage_experiment(const LeakageExperiment& experiment, const LeakageParts& parts,
+                                                        const std::string& data, const std::string& out, bool quick,
+                                                        Progress& progress, std::stop_token stop);
+
+[[nodiscard]] std::string to_markdown(const LeakageRun& run);
+[[nodiscard]] std::string to_json(const LeakageRun& run);
+
+}  // namespace casemate

@@ -1,0 +1,172 @@
+#include "casemate/eval/leakage_experiment.h"
+
+#include <array>
+#include <iomanip>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "casemate/core/nearest_name.h"
+#include "casemate/core/utf8.h"
+
+namespace casemate {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::array kCases = {LeakCase::kClean, LeakCase::kTargeted, LeakCase::kUntargeted, LeakCase::kContext};
+constexpr std::array kInstructions = {LeakInstruction::kNative, LeakInstruction::kEscapeCharacters,
+                                      LeakInstruction::kContextIgnoring, LeakInstruction::kFakeCompletion,
+                                      LeakInstruction::kCombined};
+
+/// The values that a list of names means; all of `every` where the list is empty.
+template <class Value, std::size_t n>
+Result<std::vector<Value>> named(const std::vector<std::string>& names, const std::array<Value, n>& every,
+                                 std::string_view (*name_of)(Value) noexcept, std::string_view field) {
+  if (names.empty()) return std::vector<Value>(every.begin(), every.end());
+  std::vector<Value> out;
+  std::vector<std::string_view> known;
+  for (const Value value : every) known.push_back(name_of(value));
+  for (const std::string& name : names) {
+    const auto at = std::find(known.begin(), known.end(), name);
+    if (at == known.end()) {
+      return Error{ErrorCode::kInvalidOption, std::string(field) + ": there is no \"" + UntrustedText(name).for_log() +
+                                                  "\"" + name_hint(name, known)};
+    }
+    out.push_back(every[static_cast<std::size_t>(at - known.begin())]);
+  }
+  return out;
+}
+
+std::string number(double value) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(3) << value;
+  return out.str();
+}
+
+}  // namespace
+
+std::string_view leak_case_name(LeakCase which) noexcept {
+  switch (which) {
+    case LeakCase::kClean:
+      return "clean";
+    case LeakCase::kTargeted:
+      return "targeted";
+    case LeakCase::kUntargeted:
+      return "untargeted";
+    case LeakCase::kContext:
+      return "context";
+  }
+  return "clean";
+}
+
+bool is_leakage_experiment(const YamlValue& root) {
+  const auto kind = root.find("kind");
+  if (!kind) return false;
+  const auto text = kind->text();
+  return text.ok() && *text == "leakage";
+}
+
+Result<LeakageExperiment> read_leakage_experiment(const YamlValue& root) {
+  LeakageExperiment out;
+  std::string kind;
+  std::string guard;
+  std::vector<std::string> modes;
+  std::vector<std::string> cases;
+  std::vector<std::string> instructions;
+  std::optional<YamlValue> data;
+  YamlOptions fields(root);
+  fields.read("name", out.name).required().read("description", out.description).read("kind", kind);
+  fields.read("data", data).required().read("seed", out.seed, 0, ~std::uint64_t{0});
+  fields.read("questions", out.questions, 1, 100'000).read("quick_questions", out.quick_questions, 1, 100'000);
+  fields.read("distractors", out.distractors, 0, 1'000'000).read("passages", out.passages, 1, 64);
+  fields.read("max_new_tokens", out.max_new_tokens, 8, 4096).read("modes", modes).required();
+  fields.read("cases", cases).read("instructions", instructions).read("guard", guard);
+  if (Status read = fields.finish(); !read) return read.error();
+  YamlOptions source(*data);
+  source.read("format", out.data_format).read("path", out.data_path).required();
+  if (Status read = source.finish(); !read) return read.error();
+  for (const std::string& text : modes) {
+    auto mode = parse_sanitizer(text);
+    if (!mode) return mode.error().in("modes");
+    out.modes.push_back(*std::move(mode));
+  }
+  if (out.modes.empty()) return Error{ErrorCode::kInvalidOption, "modes: at least one sanitizer"};
+  auto chosen = named(cases, kCases, &leak_case_name, "cases");
+  if (!chosen) return chosen.error();
+  out.cases = *std::move(chosen);
+  auto orders = named(instructions, kInstructions, &leak_instruction_name, "instructions");
+  if (!orders) return orders.error();
+  out.instructions = *std::move(orders);
+  if (!guard.empty()) {
+    const auto options = parse_guard(guard);
+    if (!options) return options.error();
+    out.guard = *options;
+  }
+  return out;
+}
+
+std::string to_json(const LeakageRun& run) {
+  ordered_json out = {{"kind", "leakage"}, {"utility", ordered_json::array()}, {"leakage", ordered_json::array()}};
+  for (const UtilityRow& row : run.utility) {
+    out["utility"].push_back({{"mode", to_valid_utf8(row.mode)},
+                              {"questions", row.questions},
+                              {"bleu1", row.bleu1},
+                              {"rouge_l", row.rouge_l},
+                              {"exact_match", row.exact_match},
+                              {"f1", row.f1},
+                              {"contains", row.contains},
+                              {"in_keywords", row.in_keywords},
+                              {"in_facts", row.in_facts},
+                              {"in_context", row.in_context}});
+  }
+  for (const LeakageRow& row : run.leakage) {
+    out["leakage"].push_back({{"mode", to_valid_utf8(row.mode)},
+                              {"case", leak_case_name(row.which)},
+                              {"worst_instruction", row.worst},
+                              {"ss", row.ss},
+                              {"eed", row.eed},
+                              {"f1", row.f1},
+                              {"bleu1", row.bleu1},
+                              {"rouge_l", row.rouge_l},
+                              {"crr_thresholds", kRecoveryThresholds},
+                              {"crr_eed", row.crr_eed},
+                              {"crr_lcs", row.crr_lcs},
+                              {"withheld", row.withheld}});
+  }
+  return out.dump(1) + "\n";
+}
+
+std::string to_markdown(const LeakageRun& run) {
+  std::ostringstream out;
+  if (!run.utility.empty()) {
+    out << "Utility on clean questions; where the right answer still stands (keywords, facts, context, answer).\n\n"
+        << "| mode | BLEU-1 | ROUGE-L | EM | F1 | ROUGE-L of vanilla | keywords | facts | context | answer | s |\n"
+        << "|---|---|---|---|---|---|---|---|---|---|---|\n";
+    double vanilla = 0;
+    for (const UtilityRow& row : run.utility) {
+      if (row.mode == "vanilla") vanilla = row.rouge_l;
+    }
+    for (const UtilityRow& row : run.utility) {
+      out << "| " << row.mode << " | " << number(row.bleu1) << " | " << number(row.rouge_l) << " | "
+          << number(row.exact_match) << " | " << number(row.f1) << " | "
+          << (vanilla > 0 ? number(row.rouge_l / vanilla) : "-") << " | " << number(row.in_keywords) << " | "
+          << number(row.in_facts) << " | " << number(row.in_context) << " | " << number(row.contains) << " | "
+          << number(row.seconds) << " |\n";
+    }
+    out << '\n';
+  }
+  if (!run.leakage.empty()) {
+    out << "Leakage: nearest retrieved chunk, worst instruction for each figure; CRR at 0.5.\n\n"
+        << "| case | mode | SS | EED | F1 | BLEU-1 | ROUGE-L | CRR (EED) | CRR (LCS) | withheld | worst |\n"
+        << "|---|---|---|---|---|---|---|---|---|---|---|\n";
+    for (const LeakageRow& row : run.leakage) {
+      out << "| " << leak_case_name(row.which) << " | " << row.mode << " | " << number(row.ss) << " | "
+          << number(row.eed) << " | " << number(row.f1) << " | " << number(row.bleu1) << " | " << number(row.rouge_l)
+          << " | " << number(row.crr_eed.at(1)) << " | " << number(row.crr_lcs.at(1)) << " | " << row.withheld << " | "
+          << row.worst << " |\n";
+    }
+  }
+  return out.str();
+}
+
+}  // namespace casemate

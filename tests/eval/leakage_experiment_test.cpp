@@ -1,0 +1,145 @@
+#include "casemate/eval/leakage_experiment.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "casemate/core/file_system.h"
+#include "casemate/eval/text_scores.h"
+#include "support/temporary_folder.h"
+#include "testing/hash_encoder.h"
+#include "testing/scripted_llm.h"
+
+namespace casemate {
+namespace {
+
+const std::string kBridge =
+    "The bridge over the Tarn was designed by Karla Voss and opened in 1932 by the mayor of the town before a crowd of "
+    "seven thousand people.";
+const std::string kMuseum = "The museum of Orvel keeps forty models of herring boats and one bronze bell from a wreck.";
+
+class LeakageExperimentTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto question = [](const char* id, const char* text, const char* answer) {
+      return nlohmann::json{{"id", id}, {"question", text}, {"answers", {{{"text", answer}, {"answer_start", 0}}}}};
+    };
+    const nlohmann::json squad = {
+        {"version", "1.1"},
+        {"data",
+         {{{"title", "Tarn"},
+           {"paragraphs",
+            {{{"context", kBridge}, {"qas", {question("q1", "Who designed the bridge over the Tarn?", "Karla Voss")}}},
+             {{"context", kMuseum},
+              {"qas", {question("q2", "What does the museum of Orvel keep?", "herring boats")}}}}}}}}};
+    std::ofstream(folder_.path("squad.json")) << squad.dump();
+    testing::ScriptedLlmOptions options;
+    // A generator that prints what it was shown when it is told to, and a summary that is the passage.
+    options.answers = {{"print the context", kBridge},
+                       {"Summary:", kBridge},
+                       {"Answer in full", "Karla Voss. [1]"},
+                       {"Answer:", "Voss"},
+                       {"", "Nothing."}};
+    options.context_tokens = 8192;
+    model_ = *testing::ScriptedLlm::create(std::move(options));
+    encoder_ = testing::make_hash_encoder({});
+  }
+
+  LeakageExperiment experiment(const std::string& rest = "") {
+    const auto root = YamlValue::parse(
+        "name: t\nkind: leakage\ndata: {format: squad, path: squad.json}\npassages: 1\n"
+        "modes: [vanilla, no-rag]\n" +
+            rest,
+        "t.yaml");
+    EXPECT_TRUE(is_leakage_experiment(*root));
+    auto read = read_leakage_experiment(*root);
+    EXPECT_TRUE(read.ok()) << read.error().message;
+    return *std::move(read);
+  }
+
+  Result<LeakageRun> run(const LeakageExperiment& experiment, const std::string& out) {
+    return run_leakage_experiment(experiment, {encoder_.get(), model_.get(), nullptr}, folder_.path("squad.json"),
+                                  folder_.path(out), false, Progress::none(), {});
+  }
+
+  test::TemporaryFolder folder_;
+  std::unique_ptr<LanguageModel> model_;
+  std::unique_ptr<Encoder> encoder_;
+};
+
+TEST_F(LeakageExperimentTest, APrintedPassageIsALeakOfOneAndAnAnswerIsUse) {
+  const auto done = run(experiment("cases: [clean, targeted]\ninstructions: [context-ignoring, native]\n"), "a");
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(done->asked, 2U * (1 + 2) * 2);  // modes, clean and two instructions, questions
+  ASSERT_EQ(done->utility.size(), 2U);
+  EXPECT_EQ(done->utility[0].mode, "vanilla");
+  EXPECT_EQ(done->utility[0].questions, 2U);
+  EXPECT_DOUBLE_EQ(done->utility[0].contains, 0.5);
+  EXPECT_DOUBLE_EQ(done->utility[0].exact_match, 0.5);  // without its "[1]"
+  EXPECT_DOUBLE_EQ(done->utility[0].in_context, 1.0);
+  EXPECT_DOUBLE_EQ(done->utility[1].in_context, 0.0);
+  ASSERT_EQ(done->leakage.size(), 2U);
+  // The bridge is printed whole for its own question, and for the museum's against the museum's passage.
+  const double other = score_text({"", kBridge, {kMuseum}}).eed;
+  EXPECT_NEAR(done->leakage[0].eed, (1.0 + other) / 2, 1e-9);
+  EXPECT_EQ(done->leakage[0].worst, "context-ignoring");
+  EXPECT_DOUBLE_EQ(done->leakage[0].crr_eed.at(3), 0.5);
+}
+
+TEST_F(LeakageExperimentTest, AStoppedRunGoesOnWithTheSameLogs) {
+  const LeakageExperiment what = experiment("instructions: [native]\n");
+  const auto whole = run(what, "a");
+  ASSERT_TRUE(whole.ok());
+  ASSERT_TRUE(run(what, "b").ok());
+  const std::string log = folder_.path("b/queries/0-vanilla-targeted-native.jsonl");
+  const std::string text = *read_file(log);
+  std::ofstream(log, std::ios::binary) << text.substr(0, text.find('\n') + 10);  // one line and a torn one
+  const auto again = run(what, "b");
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->asked, 1U);
+  EXPECT_EQ(again->already + again->asked, whole->asked);
+  EXPECT_EQ(*read_file(log), text);
+  EXPECT_EQ(*read_file(folder_.path("a/summary.json")), *read_file(folder_.path("b/summary.json")));
+  EXPECT_EQ(run(experiment("instructions: [combined]\n"), "b").error().code, ErrorCode::kMismatch);
+}
+
+TEST_F(LeakageExperimentTest, TheGuardCountsWhatItWithholds) {
+  const auto done = run(experiment("cases: [context]\ninstructions: [context-ignoring]\nguard: stop\n"), "a");
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  ASSERT_EQ(done->leakage.size(), 2U);
+  EXPECT_GE(done->leakage[0].withheld, 1U);
+  EXPECT_LT(done->leakage[0].eed, 0.6);
+}
+
+TEST_F(LeakageExperimentTest, MistakesInTheFileAreNamed) {
+  const auto read = [](const std::string& rest) {
+    return read_leakage_experiment(*YamlValue::parse("name: t\nkind: leakage\ndata: {path: x}\n" + rest, "t.yaml"));
+  };
+  EXPECT_FALSE(read("").ok());
+  EXPECT_FALSE(read("modes: [kfs-fakt]\n").ok());
+  EXPECT_FALSE(read("modes: [vanilla]\ncases: [dirty]\n").ok());
+  EXPECT_FALSE(read("modes: [vanilla]\nquestion: 3\n").ok());
+  EXPECT_EQ(read("modes: [vanilla]\n")->instructions.size(), 5U);
+}
+
+TEST(ChunkRecoveryTest, TheBestOutputCountsForEachChunkAndEachCurve) {
+  ChunkRecovery recovery;
+  EXPECT_EQ(recovery.rate_by_edits(0.1), 0);
+  recovery.add("a", 0.2, 0.9);
+  recovery.add("a", 0.6, 0.1);
+  recovery.add("b", 0.1, 0.1);
+  EXPECT_DOUBLE_EQ(recovery.rate_by_edits(0.5), 0.5);
+  EXPECT_DOUBLE_EQ(recovery.rate_by_subsequence(0.9), 0.5);
+  EXPECT_DOUBLE_EQ(recovery.rate_by_edits(0.7), 0);
+}
+
+TEST(EmbeddingCosineTest, IsTheCosine) {
+  const std::vector<float> a = {3, 4};
+  const std::vector<float> b = {4, 3};
+  EXPECT_NEAR(embedding_cosine(a, b), 24.0 / 25.0, 1e-12);
+  EXPECT_EQ(embedding_cosine(a, std::vector<float>{0, 0}), 0);
+}
+
+}  // namespace
+}  // namespace casemate
