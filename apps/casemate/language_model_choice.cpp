@@ -41,6 +41,16 @@ Result<std::unique_ptr<LanguageModel>> remote_model(const LanguageModelChoice& c
 
 }  // namespace
 
+Result<std::unique_ptr<LanguageModel>> load_keyword_model(Context& context, const std::string& name) {
+  const auto path = context.model_path(name.empty() ? "smollm2-135m-instruct-q4_1" : name);
+  if (!path && name.empty()) return std::unique_ptr<LanguageModel>();
+  if (!path) return path.error();
+  LlamaOptions options;
+  options.threads = context.threads;
+  options.hash_file = false;
+  return load_llama_model(*path, options);
+}
+
 Result<std::unique_ptr<LanguageModel>> load_language_model(Context& context, const LanguageModelChoice& choice) {
   if (!choice.url.empty()) return remote_model(choice);
   const auto path = context.model_path(choice.model.empty() ? kDefaultLanguageModel : choice.model);

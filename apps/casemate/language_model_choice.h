@@ -23,4 +23,8 @@ void add_language_model_options(CLI::App& app, LanguageModelChoice& choice);
 [[nodiscard]] Result<std::unique_ptr<LanguageModel>> load_language_model(Context& context,
                                                                          const LanguageModelChoice& choice);
 
+/// A small model that runs in this process, for a sanitizer's keywords. `name` empty: smollm2-135m-instruct-q4_1, or
+/// nothing where that is not installed. Error: what finding and loading it say.
+[[nodiscard]] Result<std::unique_ptr<LanguageModel>> load_keyword_model(Context& context, const std::string& name);
+
 }  // namespace casemate::cli

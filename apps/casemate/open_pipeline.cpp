@@ -38,10 +38,34 @@ Result<Policy> chosen_policy(const PipelineChoice& choice) {
     policy->defences.push_back(*defence);
   }
   if (Status generation = choose_generation(choice.generation, *policy); !generation) return generation.error();
+  if (Status protection = choose_protection(choice.generation.sanitize, choice.generation.guard, *policy); !protection)
+    return protection.error();
   return policy;
 }
 
 }  // namespace
+
+Status choose_protection(const std::string& sanitize, const std::string& guard, Policy& policy) {
+  if (!sanitize.empty()) {
+    policy.sanitize.reset();
+    if (sanitize != "none") {
+      const auto sanitizer = parse_sanitizer(sanitize);
+      if (!sanitizer) return sanitizer.error();
+      policy.sanitize = *sanitizer;
+    }
+    policy.name += " + sanitize " + sanitize;
+  }
+  if (!guard.empty()) {
+    policy.guard.reset();
+    if (guard != "none") {
+      const auto parsed = parse_guard(guard);
+      if (!parsed) return parsed.error();
+      policy.guard = *parsed;
+    }
+    policy.name += " + guard " + guard;
+  }
+  return {};
+}
 
 void add_pipeline_options(CLI::App& app, PipelineChoice& choice, const char* text_name) {
   add_query_options(app, choice.query, text_name);
@@ -79,6 +103,17 @@ void add_generation_options(CLI::App& app, GenerationOptions& options) {
                  "of each planted passage, how similar to the question its other fragments can be at most")
       ->check(CLI::Range(-1.0, 1.0))
       ->capture_default_str();
+  app.add_option("--sanitize", options.sanitize,
+                 "what the model reads instead of passages, as NAME or 'NAME{option: value, ...}' (casemate policies "
+                 "--sanitizers lists them); none: the passages; default: as the policy says");
+  app.add_option("--guard", options.guard,
+                 "watch the answer for passages and canaries: stop, redact or facts, as NAME or 'NAME{max_run_words: "
+                 "8}'; none; default: as the policy says")
+      ->expected(0, 1)
+      ->default_str("stop");
+  app.add_option("--keyword-model", options.keyword_model,
+                 "small language model that finds a sanitizer's keywords; default: smollm2-135m-instruct-q4_1 where it "
+                 "is installed, else the answering model");
   app.add_option(
       "--sign-with", options.key,
       "secret key for certificates (casemate seal --new-key makes one); default: a new one that is not kept");
@@ -110,6 +145,11 @@ Result<OpenPipeline> open_pipeline(Context& context, const PipelineChoice& choic
     if (!model) return model.error();
     out.model = *std::move(model);
   }
+  if (answers && out.policy.sanitize) {
+    auto backbone = load_keyword_model(context, choice.generation.keyword_model);
+    if (!backbone) return backbone.error();
+    out.backbone = *std::move(backbone);
+  }
   if (!choice.reranker.empty()) {
     auto reranker = load_reranker(choice.reranker, {}, context.pool());
     if (!reranker) return reranker.error();
@@ -135,6 +175,7 @@ Result<OpenPipeline> open_pipeline(Context& context, const PipelineChoice& choic
   }
   parts.states = out.states.get();
   parts.key = out.key.get();
+  parts.backbone = out.backbone.get();
   auto pipeline = Pipeline::create(parts, out.policy);
   if (!pipeline) return pipeline.error();
   out.pipeline = *std::move(pipeline);

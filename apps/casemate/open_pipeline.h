@@ -25,6 +25,9 @@ struct GenerationOptions {
   PlantedPassages planted{0, 1, 0.5, 1e-5};  ///< planted 0: nothing is asked about the corpus
   std::string key;                           ///< file of a secret key that signs certificates
   std::string states_folder;                 ///< where states of passages are kept between runs; empty: nowhere
+  std::string sanitize;                      ///< a sanitizer in place of the policy's; "none": none
+  std::string guard;                         ///< a guard in place of the policy's; "none": none
+  std::string keyword_model;                 ///< of a sanitizer; empty: the small model where it is installed
 };
 
 /// What search and ask can be told.
@@ -44,6 +47,7 @@ struct OpenPipeline {
   std::unique_ptr<Store> store;
   std::unique_ptr<Encoder> encoder;
   std::unique_ptr<LanguageModel> model;
+  std::unique_ptr<LanguageModel> backbone;
   std::unique_ptr<Reranker> reranker;
   std::unique_ptr<PassageCache> cache;
   std::unique_ptr<PassageStates> states;
@@ -52,6 +56,8 @@ struct OpenPipeline {
 };
 
 void add_pipeline_options(CLI::App& app, PipelineChoice& choice, const char* text_name);
+/// Sanitizer and guard in place of the policy's, where they are named ("none": none). Error: what parsing them says.
+[[nodiscard]] Status choose_protection(const std::string& sanitize, const std::string& guard, Policy& policy);
 void add_generation_options(CLI::App& app, GenerationOptions& options);
 
 /// Opens store and models and builds the pipeline. A language model is loaded only where `answers` or a defence needs

@@ -68,6 +68,7 @@ Status Engine::make_pipelines() {
   parts.reranker = parts_.reranker.get();
   parts.states = parts_.states.get();
   parts.key = parts_.key.get();
+  parts.backbone = parts_.backbone.get();
   parts.cache = store_cache_.get();
   parts.pool = parts_.pool;
   for (const Policy& policy : policies_) {

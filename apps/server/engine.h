@@ -28,8 +28,9 @@ struct EngineParts {
   std::unique_ptr<LanguageModel> model;
   std::unique_ptr<Reranker> reranker;
   std::unique_ptr<PassageStates> states;
-  std::unique_ptr<SigningKey> key;   ///< signs certificates; null: a new one that nobody knows
-  const ThreadPool* pool = nullptr;  ///< not owned, outlives the engine
+  std::unique_ptr<SigningKey> key;          ///< signs certificates; null: a new one that nobody knows
+  const ThreadPool* pool = nullptr;         ///< not owned, outlives the engine
+  std::unique_ptr<LanguageModel> backbone;  ///< for a sanitizer's keywords; null: `model`
 };
 
 /// Defences over candidates that a client brings.

@@ -81,6 +81,38 @@ void print_groups(const GenerationEvidence& generation, std::span<const Source> 
   std::cout << "   " << generation.decoded_tokens << " tokens computed, " << generation.reused_tokens << " shared\n";
 }
 
+/// What stood in the passages' place, for --explain: the owner's view.
+void print_protection(const Evidence& evidence) {
+  if (evidence.sanitizer) {
+    const SanitizerRecord& record = *evidence.sanitizer;
+    std::cout << "\nIn the passages' place (" << record.mode << "): " << record.disclosed_characters << " of "
+              << record.context_characters << " characters go on\n";
+    if (record.keywords) {
+      std::cout << "  draft: " << record.keywords->draft.for_log(120) << '\n';
+      for (const ApCandidate& each : record.keywords->candidates) {
+        std::cout << (each.chosen ? " * " : "   ") << each.phrase.for_log(60) << std::setprecision(3)
+                  << std::defaultfloat << "  attention " << each.direct << "  rollout " << each.rollout;
+        if (each.loss_change) std::cout << "  loss " << std::showpos << *each.loss_change << std::noshowpos;
+        std::cout << "  x" << each.occurrences.size() << '\n';
+      }
+    }
+    for (const FactRecord& fact : record.facts)
+      std::cout << "  fact (" << fact_fate_name(fact.fate) << "): " << fact.text.for_log(200) << '\n';
+    for (std::size_t i = 0; i < record.passages.size(); ++i) {
+      std::cout << "  passage " << i + 1 << ": " << record.passages[i].characters << " characters, at most "
+                << record.passages[i].longest_shared_run << " words in a row go on\n";
+    }
+  }
+  if (evidence.guard) {
+    const GuardReport& report = *evidence.guard;
+    std::cout << "\nGuard: longest run " << report.longest_run_words << " words, largest share " << std::setprecision(2)
+              << std::defaultfloat << report.largest_share << (report.ended ? "; ended" : "") << '\n';
+    for (const GuardIncident& each : report.incidents)
+      std::cout << "  incident: " << incident_kind_name(each.kind) << ", " << each.form << ", passage or canary "
+                << each.passage + 1 << ", " << each.words << " words\n";
+  }
+}
+
 /// What ask is told beside what search is.
 struct AskChoice {
   PipelineChoice pipeline;
@@ -111,6 +143,7 @@ int run(Context& context, const AskChoice& asked) {
     return kDone;
   }
   if (answer->sources.empty()) std::cout << answer->text.for_terminal();
+  if (answer->finish_reason == "withheld") std::cout << "\n[withheld: the answer reproduced too much of a passage]";
   print_sources(*answer, choice.explain);
   if (answer->evidence.generation) {
     print_certified(*answer->evidence.generation, answer->sources.size());
@@ -119,6 +152,7 @@ int run(Context& context, const AskChoice& asked) {
     if (choice.explain) print_groups(*answer->evidence.generation, answer->sources);
   }
   if (choice.explain) {
+    print_protection(answer->evidence);
     std::vector<Hit> hits;
     for (const Source& source : answer->sources) hits.push_back(source.hit);
     print_explanation(hits, answer->evidence);

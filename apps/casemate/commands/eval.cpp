@@ -5,6 +5,7 @@
 #include "casemate/encoder/heads.h"
 #include "casemate/eval/answer_experiment.h"
 #include "casemate/eval/export.h"
+#include "casemate/eval/leakage_experiment.h"
 #include "casemate/eval/reading_experiment.h"
 #include "casemate/eval/report.h"
 #include "casemate/eval/run_experiment.h"
@@ -187,11 +188,35 @@ int run_answers(Context& context, const EvalChoice& choice, const YamlValue& roo
   return code;
 }
 
+int run_leakage(Context& context, const EvalChoice& choice, const YamlValue& root, const std::string& out) {
+  const auto experiment = read_leakage_experiment(root);
+  if (!experiment) return context.fail(experiment.error());
+  const auto data = find_data(choice, experiment->data_path);
+  if (!data) return context.fail(data.error());
+  EncoderChoice wanted;
+  if (!choice.encoder.empty()) wanted.encoder = choice.encoder;
+  const auto encoder = context.load_encoder(wanted);
+  if (!encoder) return context.fail(encoder.error());
+  const auto model = load_language_model(context, choice.model);
+  if (!model) return context.fail(model.error());
+  const auto backbone = load_keyword_model(context, "");
+  if (!backbone) return context.fail(backbone.error());
+  const LeakageParts parts{encoder->get(), model->get(), backbone->get()};
+  const auto done =
+      run_leakage_experiment(*experiment, parts, *data, out, choice.quick, context.progress(), context.stop);
+  if (!done) return context.fail(done.error());
+  std::cout << (context.json ? to_json(*done) : to_markdown(*done));
+  context.say("asked " + std::to_string(done->asked) + " questions, " + std::to_string(done->already) +
+              " were logged already; everything is in " + out);
+  return kDone;
+}
+
 int run(Context& context, const EvalChoice& choice) {
   const std::string out =
       choice.out.empty() ? "runs/" + std::filesystem::path(choice.experiment).stem().string() : choice.out;
   const auto root = YamlValue::parse_file(choice.experiment);
   if (!root) return context.fail(root.error());
+  if (is_leakage_experiment(*root)) return run_leakage(context, choice, *root, out);
   if (is_answer_experiment(*root)) return run_answers(context, choice, *root, out);
   const auto done = evaluate(context, choice, out);
   if (!done) return context.fail(done.error());

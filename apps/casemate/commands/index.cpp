@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "canary.h"
 #include "casemate/defend/passage_cache.h"
 #include "casemate/pipeline/prepare.h"
 #include "command.h"
@@ -22,6 +23,7 @@ struct IndexChoice {
   EncoderChoice encoder;
   LanguageModelChoice model;  ///< loaded only where a defence is prepared with it
   IndexOptions options;
+  int canaries = 0;
 };
 
 /// Opens the store, or makes it where there is none.
@@ -95,20 +97,18 @@ Result<Preparation> make_preparation(Context& context, Store& store, const Encod
   services.store = &store;
   services.cache = out.cache.get();
   services.pool = &context.pool();
+  auto scans = prepared_scans(defences, services);
+  if (!scans) return scans.error();
+  out.scans = *std::move(scans);
   for (const DefenceChoice& defence : defences) {
     const auto entry = find_defence(defence.name);
     if (!entry) return entry.error();
-    if ((*entry)->scans) {
-      auto made = create_scan_defence(defence, services);
-      if (!made) return made.error();
-      out.scans.push_back(*std::move(made));
-    } else {
-      auto made = create_defence(defence, services);
-      if (!made) return made.error();
-      if (!(*made)->precomputes())
-        return Error{ErrorCode::kInvalidArgument, defence.name + " needs nothing to be prepared"};
-      out.rankings.push_back(*std::move(made));
-    }
+    if ((*entry)->scans) continue;
+    auto made = create_defence(defence, services);
+    if (!made) return made.error();
+    if (!(*made)->precomputes())
+      return Error{ErrorCode::kInvalidArgument, defence.name + " needs nothing to be prepared"};
+    out.rankings.push_back(*std::move(made));
   }
   for (const DefenceChoice& defence : defences) {
     if (Status remembered = remember_prepared(store, defence); !remembered) return remembered.error();
@@ -165,6 +165,12 @@ int run(Context& context, IndexChoice& choice) {
   for (const auto& scan : preparation->scans) choice.options.recipes.push_back(&scan->recipe());
   auto summary = index_paths(choice.paths, choice.options, **store, *encoder, context.progress(), context.stop);
   if (!summary) return context.fail(summary.error());
+  if (choice.canaries > 0) {
+    if (Status planted =
+            plant_canaries(choice.canaries, choice.options, **store, *encoder, context.progress(), context.stop);
+        !planted)
+      return context.fail(planted.error());
+  }
   for (const auto& scan : preparation->scans) {
     // Documents that were stored before this defence was asked for.
     const auto completed =
@@ -214,6 +220,10 @@ std::function<int()> set_up_index(CLI::App& app, Context& context) {
                  "make what this defence needs too, now and whenever documents are added; default for a new store: "
                  "ragpart; none: for no defence");
   add_language_model_options(app, choice->model);
+  app.add_option("--canary", choice->canaries,
+                 "also plant so many documents with a string that stands nowhere else: an answer that holds one has "
+                 "leaked, and a guard ends it")
+      ->check(CLI::Range(0, 1000));
   app.add_flag("--one-passage", options.chunking.one_passage, "do not cut documents");
   app.add_flag("--strict", options.strict, "stop at the first problem instead of listing it and going on");
   app.add_flag("--generate-ids", options.reading.generate_ids, "JSONL records without an id get one");

@@ -1,5 +1,6 @@
 #include "apps/server/server.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include "apps/server/audit_log.h"
@@ -10,6 +11,7 @@
 #include "command.h"
 #include "environment.h"
 #include "language_model_choice.h"
+#include "open_pipeline.h"
 
 namespace casemate::cli {
 namespace {
@@ -19,6 +21,8 @@ struct ServeChoice {
   std::string config_file;  ///< the one that options got their defaults from
   std::vector<std::string> policies = {"off"};
   std::vector<std::string> defences;
+  std::string sanitize;  ///< in place of each policy's; "none": none
+  std::string guard;     ///< in place of each policy's; "none": none
   std::string encoder;
   std::string reranker;
   std::string states_folder;
@@ -51,6 +55,7 @@ Result<std::vector<Policy>> chosen_policies(const ServeChoice& choice) {
       if (!defence) return defence.error();
       policy->defences.push_back(*defence);
     }
+    if (Status chosen = choose_protection(choice.sanitize, choice.guard, *policy); !chosen) return chosen.error();
     out.push_back(*std::move(policy));
   }
   return out;
@@ -85,6 +90,13 @@ Result<std::unique_ptr<server::Engine>> open_engine(Context& context, const Serv
     auto model = load_language_model(context, choice.model);
     if (!model) return model.error();
     parts.model = *std::move(model);
+    const bool sanitizes =
+        std::any_of(policies->begin(), policies->end(), [](const Policy& each) { return each.sanitize.has_value(); });
+    if (sanitizes) {
+      auto backbone = load_keyword_model(context, "");
+      if (!backbone) return backbone.error();
+      parts.backbone = *std::move(backbone);
+    }
   }
   if (!choice.reranker.empty()) {
     auto reranker = load_reranker(choice.reranker, {}, context.pool());
@@ -251,6 +263,11 @@ std::function<int()> set_up_serve(CLI::App& app, Context& context) {
   app.add_option("--defence", choice->defences,
                  "a defence besides each policy's, as NAME or 'NAME{option: value, ...}'");
   app.add_option("--encoder", choice->encoder, "where the store's encoder lies, if not where the store remembers");
+  app.add_option("--sanitize", choice->sanitize,
+                 "what the model reads instead of passages, in place of each policy's (casemate policies --sanitizers "
+                 "lists them); readers then see no passages; none: the passages");
+  app.add_option("--guard", choice->guard,
+                 "watch answers for passages and canaries, in place of each policy's: stop, redact or facts; none");
   app.add_option("--reranker", choice->reranker, "folder of a SequenceClassification model");
   add_language_model_options(app, choice->model);
   app.add_flag("--no-model", choice->no_model, "load no language model: retrieval and screening only");

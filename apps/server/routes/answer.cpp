@@ -1,5 +1,6 @@
 // POST /v1/answer: an answer from passages that the client brings, undefended or by isolated groups.
 #include "../audit_log.h"
+#include "../disclosure.h"
 #include "../services.h"
 #include "casemate/certify/certify_answer.h"
 #include "casemate/certify/make_certificate.h"
@@ -83,6 +84,12 @@ Response finish(const Services& services, Exchange& exchange, const Asked& asked
   out["certificate"] = certificate.empty() ? Json() : Json::parse(certificate);
   out["trace_id"] = request.trace_id;
   if (!sees_scores(services, request.caller)) hide_scores(out);
+  if (withholds_passages(services, request.caller, "")) {
+    // The passages are the client's own, but what each group says of them is not for a reader of this server.
+    Json answer = std::move(out["answer"]);
+    hide_passages(out);
+    out["answer"] = std::move(answer);
+  }
   return json_response(out);
 }
 

@@ -4,6 +4,7 @@
 
 #include "../audit_log.h"
 #include "../conversation.h"
+#include "../disclosure.h"
 #include "../services.h"
 #include "casemate/core/clock.h"
 
@@ -147,7 +148,7 @@ std::string event(const Json& data) {
 }
 
 /// The field `casemate` of an answer.
-Json about(const Services& services, const Request& request, const Answer& answer) {
+Json about(const Services& services, const Request& request, const Asked& asked, const Answer& answer) {
   Json out = Json::parse(to_json(answer));
   Json about = {{"policy", out["policy"]},
                 {"question", out["question"]},
@@ -157,6 +158,7 @@ Json about(const Services& services, const Request& request, const Answer& answe
                 {"trace_id", request.trace_id}};
   hide_folders(about);
   if (!sees_scores(services, request.caller)) hide_scores(about);
+  if (withholds_passages(services, request.caller, asked.policy)) hide_passages(about);
   return about;
 }
 
@@ -204,34 +206,40 @@ Response stream(const Services& services, Exchange& exchange, const Asked& asked
   if (sent == 0 && !answer->text.empty())
     (void)exchange.send_event(event(completion.piece({{"content", answer->text.for_json()}}, nullptr)));
   Json last = completion.piece(Json::object(), finish_reason(*answer));
-  last["casemate"] = about(services, exchange.request(), *answer);
+  last["casemate"] = about(services, exchange.request(), asked, *answer);
   (void)exchange.send_event(event(last));
   if (asked.include_usage) (void)exchange.send_event(event(completion.usage_piece(*answer)));
   (void)exchange.send_event("data: [DONE]\n\n");
   return {};
 }
 
-Response complete(const Services& services, Exchange& exchange) {
+Response complete(const Services& services, DisclosureBudget& budget, Exchange& exchange) {
   const Request& request = exchange.request();
   const auto body = read_object(request);
   if (const auto* wrong = std::get_if<ApiError>(&body)) return error_response(*wrong);
-  const auto read = read_request(services, request, std::get<Json>(body));
+  auto read = read_request(services, request, std::get<Json>(body));
   if (const auto* wrong = std::get_if<ApiError>(&read)) return error_response(*wrong);
-  const Asked& asked = std::get<Asked>(read);
+  Asked& asked = std::get<Asked>(read);
+  if (withholds_passages(services, request.caller, asked.policy)) {
+    asked.options.may_disclose = [&budget, key = request.caller.key](const std::string& document, std::size_t count) {
+      return budget.take(key, document, count);
+    };
+  }
   const auto pipeline = services.engine.pipeline(request.caller.tenant, asked.policy);
   if (!pipeline) return failed(services, exchange, pipeline.error());
   if (services.engine.model() == nullptr) return error_response(not_found("this server has no language model"));
   if (asked.stream) return stream(services, exchange, asked, **pipeline);
   const auto answer = ask(services, exchange, asked, **pipeline, {});
   if (!answer) return failed(services, exchange, answer.error());
-  return json_response(Completion(asked, request).whole(*answer, about(services, request, *answer)));
+  return json_response(Completion(asked, request).whole(*answer, about(services, request, asked, *answer)));
 }
 
 }  // namespace
 
 void add_chat_routes(Router& router, const Services& services) {
+  const auto budget = std::make_shared<DisclosureBudget>(kDisclosedCharacters);
   router.add({"POST", "/v1/chat/completions", Access::kReader, Lane::kModel, services.limits.max_body_bytes,
-              [&services](Exchange& exchange) { return complete(services, exchange); }});
+              [&services, budget](Exchange& exchange) { return complete(services, *budget, exchange); }});
 }
 
 }  // namespace casemate::server

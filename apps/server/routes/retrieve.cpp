@@ -1,5 +1,6 @@
 // POST /v1/retrieve: defended retrieval over the server's store.
 #include "../audit_log.h"
+#include "../disclosure.h"
 #include "../services.h"
 
 namespace casemate::server {
@@ -29,6 +30,7 @@ Response retrieve(const Services& services, Exchange& exchange) {
   }
   const auto pipeline = services.engine.pipeline(request.caller.tenant, policy);
   if (!pipeline) return failed(services, exchange, pipeline.error());
+  if (withholds_passages(services, request.caller, policy)) return error_response(passages_protected());
   const auto result = (*pipeline)->search(UntrustedText(query), options, exchange.stop());
   if (!result) return failed(services, exchange, result.error());
   services.metrics.evidence(result->evidence);

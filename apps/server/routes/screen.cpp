@@ -4,6 +4,7 @@
 #include <set>
 
 #include "../audit_log.h"
+#include "../disclosure.h"
 #include "../services.h"
 
 namespace casemate::server {
@@ -172,6 +173,7 @@ Response screen(const Services& services, Exchange& exchange) {
   if (const auto* wrong = std::get_if<ApiError>(&body)) return error_response(*wrong);
   Given given;
   if (const auto wrong = read_given(services.limits, std::get<Json>(body), given)) return error_response(*wrong);
+  if (withholds_passages(services, request.caller, given.policy)) return error_response(passages_protected());
   const auto screening = services.engine.screening(request.caller.tenant, given.policy);
   if (!screening) return failed(services, exchange, screening.error());
   if (given.query_embedding.empty() && !given.candidates.empty() && services.engine.encoder() != nullptr &&
