@@ -343,6 +343,17 @@ TEST_F(ReportTest, RunsAboutAnswersAreComparedFromTheirLogsAndShowCertificates) 
   EXPECT_EQ(data_of(page)["conditions"].size(), 4U);
 }
 
+TEST_F(ReportTest, RunsAboutLeakageHaveUtilityAndLeakageByMode) {
+  write("run/summary.json", R"({"kind": "leakage", "utility": [{"mode": "vanilla", "questions": 8, "f1": 0.5},
+      {"mode": "kfs-fact", "questions": 8, "f1": 0.4}], "leakage": [{"mode": "vanilla", "case": "targeted", "eed": 0.9},
+      {"mode": "kfs-fact", "case": "targeted", "eed": 0.1}, 7]})");
+  const auto run = read_run_record(folder_.path("run"));
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(run->metrics, (std::vector<std::string>{"f1", "leak_eed"}));
+  EXPECT_EQ(run->find("targeted", "kfs-fact")->figures.at("leak_eed").value, 0.1);
+  EXPECT_NE(page_of("run").find("lower is better"), std::string::npos);
+}
+
 TEST(ParetoFront, KeepsWhatNoOtherBeats) {
   const std::vector<PlotPoint> points = {{"a", .9, .1, {}, {}},
                                          {"b", .8, .8, {}, {}},

@@ -205,10 +205,11 @@ int run_leakage(Context& context, const EvalChoice& choice, const YamlValue& roo
   const auto done =
       run_leakage_experiment(*experiment, parts, *data, out, choice.quick, context.progress(), context.stop);
   if (!done) return context.fail(done.error());
+  const int code = finish_run(context, choice, out);
   std::cout << (context.json ? to_json(*done) : to_markdown(*done));
   context.say("asked " + std::to_string(done->asked) + " questions, " + std::to_string(done->already) +
               " were logged already; everything is in " + out);
-  return kDone;
+  return code;
 }
 
 int run(Context& context, const EvalChoice& choice) {

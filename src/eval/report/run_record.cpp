@@ -8,6 +8,7 @@
 #include "casemate/core/untrusted_text.h"
 #include "casemate/eval/experiment.h"
 #include "eval/report/answer_differences.h"
+#include "eval/report/leakage_record.h"
 #include "eval/report/run_log.h"
 #include "formats/json_value.h"
 
@@ -67,6 +68,7 @@ std::optional<RunFigure> figure_of(const json& value, std::uint64_t queries) {
 /// The order in which the summary names its metrics, which `parse_json` does not keep.
 void keep_metric_order(const std::string& content, RunRecord& run) {
   const auto ordered = nlohmann::ordered_json::parse(content, nullptr, false);
+  if (!ordered.contains("conditions")) return;
   std::vector<std::string> names;
   for (const auto& condition : ordered["conditions"]) {
     const auto metrics = condition.find("metrics");
@@ -211,7 +213,8 @@ Result<RunRecord> read_run_record(const std::string& folder) {
   }
   const auto summary = parse_json(*content, 64);
   if (!summary) return summary.error().in(shown);
-  if (!summary->is_object() || !summary->contains("conditions") || !(*summary)["conditions"].is_array())
+  const bool leakage = summary->is_object() && text_of(*summary, "kind") == "leakage";
+  if (!summary->is_object() || (!leakage && list_of(*summary, "conditions").empty()))
     return Error{ErrorCode::kInvalidInput, shown + ": is no summary of a run (it has no list \"conditions\")"};
   RunRecord run;
   run.folder = folder;
@@ -219,7 +222,9 @@ Result<RunRecord> read_run_record(const std::string& folder) {
   run.description = text_of(*summary, "description");
   run.kind = summary->contains("certified") ? "answers" : "ranking";
   if (summary->contains("kind")) run.kind = text_of(*summary, "kind");
-  for (const json& entry : (*summary)["conditions"]) {
+  if (leakage) read_leakage_conditions(*summary, run);
+  if (leakage && run.name.empty()) run.name = "leakage";
+  for (const json& entry : list_of(*summary, "conditions")) {
     if (!entry.is_object()) return Error{ErrorCode::kInvalidInput, shown + ": holds a condition that is no object"};
     run.conditions.push_back(condition_of(entry, run));
   }
