@@ -44,6 +44,12 @@ struct Metrics::State {
                                   .Name("casemate_verdicts_total")
                                   .Help("Verdicts about passages by stage and decision")
                                   .Register(registry);
+  Family<Histogram>& stage_seconds =
+      BuildHistogram().Name("casemate_stage_seconds").Help("Time of each stage of a query").Register(registry);
+  Family<Counter>& degraded = BuildCounter()
+                                  .Name("casemate_degraded_total")
+                                  .Help("Queries that went on without a stage that could not run")
+                                  .Register(registry);
   Family<Counter>& ingested =
       BuildCounter().Name("casemate_ingested_total").Help("Documents and passages stored").Register(registry);
   Family<Gauge>& queue = BuildGauge().Name("casemate_queue").Help("Requests that wait or run").Register(registry);
@@ -73,12 +79,21 @@ void Metrics::answer(bool certificate_asked, bool certified) {
 }
 
 void Metrics::evidence(const Evidence& evidence) {
+  note_stages(evidence);
   for (const StageEvidence& stage : evidence.stages) {
     for (const Verdict& verdict : stage.verdicts) {
       state_->verdicts.Add({{"stage", stage.stage}, {"decision", std::string(decision_name(verdict.decision))}})
           .Increment();
     }
   }
+}
+
+void Metrics::note_stages(const Evidence& evidence) {
+  for (const StageTime& each : evidence.times)
+    state_->stage_seconds.Add({{"stage", each.stage}}, seconds_buckets()).Observe(each.seconds);
+  for (const DegradedStage& each : evidence.degraded) state_->degraded.Add({{"stage", each.stage}}).Increment();
+  if (!evidence.generation) return;
+  state_->tokens.Add({{"kind", "reused"}}).Increment(static_cast<double>(evidence.generation->reused_tokens));
 }
 
 void Metrics::ingested(std::uint64_t documents, std::uint64_t passages) {

@@ -23,7 +23,7 @@ class Metrics {
   void connections(int change);           ///< +1, -1
   void tokens(std::size_t prompt, std::size_t generated);
   void answer(bool certificate_asked, bool certified);
-  /// Verdicts by stage and decision.
+  /// Verdicts by stage and decision, what stages took, which could not run, tokens that were reused.
   void evidence(const Evidence& evidence);
   void ingested(std::uint64_t documents, std::uint64_t passages);
 
@@ -35,6 +35,8 @@ class Metrics {
   [[nodiscard]] std::string text(const std::function<Queue(std::string_view name)>& queue) const;
 
  private:
+  void note_stages(const Evidence& evidence);
+
   struct State;
   std::unique_ptr<State> state_;
 };

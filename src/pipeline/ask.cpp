@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 
 #include "casemate/generate/vanilla.h"
 #include "pipeline/generation_evidence.h"
@@ -40,11 +41,22 @@ Result<Answer> Pipeline::ask(const UntrustedText& question, const QueryOptions& 
   auto found = search(question, options, stop);
   if (!found) return found.error();
   if (found->hits.empty()) return no_passages(*std::move(found), question);
-  if (state_->sanitizer || state_->policy.guard)
-    return state_->ask_protected(*std::move(found), question, options, on_text, std::move(stop));
-  if (!state_->policy.generation.aggregation && options.options.empty())
-    return state_->ask_in_one_prompt(*std::move(found), question, options, on_text, std::move(stop));
-  auto answer = state_->ask_groups(*std::move(found), question, options, std::move(stop));
+  const auto began = std::chrono::steady_clock::now();
+  auto answer = state_->ask_about(*std::move(found), question, options, on_text, std::move(stop));
+  if (!answer) return answer;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  answer->evidence.times.push_back({"generate", took.count()});
+  return answer;
+}
+
+Result<Answer> Pipeline::State::ask_about(SearchResult found, const UntrustedText& question,
+                                          const QueryOptions& options,
+                                          const std::function<void(const UntrustedText&)>& on_text,
+                                          std::stop_token stop) const {
+  if (sanitizer || policy.guard) return ask_protected(std::move(found), question, options, on_text, std::move(stop));
+  if (!policy.generation.aggregation && options.options.empty())
+    return ask_in_one_prompt(std::move(found), question, options, on_text, std::move(stop));
+  auto answer = ask_groups(std::move(found), question, options, std::move(stop));
   if (answer && on_text) on_text(answer->text);
   return answer;
 }

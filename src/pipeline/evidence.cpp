@@ -102,6 +102,8 @@ std::string to_json(const Evidence& evidence) {
   if (evidence.generation) out["generation"] = generation_json(*evidence.generation);
   if (evidence.sanitizer) out["sanitizer"] = sanitizer_json(*evidence.sanitizer);
   if (evidence.guard) out["guard"] = guard_json(*evidence.guard);
+  for (const DegradedStage& each : evidence.degraded)
+    out["degraded"].push_back({{"stage", each.stage}, {"reason", to_valid_utf8(each.reason)}});
   return out.dump();
 }
 

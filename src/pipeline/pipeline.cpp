@@ -1,6 +1,7 @@
 #include "casemate/pipeline/pipeline.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "pipeline/defend_hits.h"
@@ -28,6 +29,38 @@ Parameters retrieval_parameters(const QueryOptions& options, RetrievalMode mode,
   if (mode == RetrievalMode::kHybrid) out.emplace_back("fusion_k", std::to_string(fusion_k));
   return out;
 }
+
+/// Error: InvalidOption for a name that is none of the policy's defences, or of one that scans.
+Status check_may_fail(const Policy& policy) {
+  for (const std::string& name : policy.may_fail) {
+    const auto entry = find_defence(name);
+    if (!entry) return entry.error();
+    if ((*entry)->scans)
+      return Error{ErrorCode::kInvalidOption, name + " finds the passages: a query cannot go on without it"};
+  }
+  return {};
+}
+
+/// Not where the request was at fault: a client that names a mode which a defence cannot serve must not get round it.
+bool failed_by_itself(ErrorCode code) {
+  return code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout || code == ErrorCode::kModel ||
+         code == ErrorCode::kIo || code == ErrorCode::kCorrupt;
+}
+
+/// Adds what a stage took to the evidence when it ends.
+class StageClock {
+ public:
+  explicit StageClock(Evidence& evidence) : evidence_(evidence) {}
+  void lap(std::string stage) {
+    const auto now = std::chrono::steady_clock::now();
+    evidence_.times.push_back({std::move(stage), std::chrono::duration<double>(now - began_).count()});
+    began_ = now;
+  }
+
+ private:
+  Evidence& evidence_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace
 
@@ -62,10 +95,15 @@ Result<std::unique_ptr<Pipeline>> Pipeline::create(const PipelineParts& parts, c
     services.cache = state->own_cache.get();
   }
   services.pool = parts.pool;
+  if (Status known = check_may_fail(policy); !known) return known.error();
   if (Status added = state->add_defences(services); !added) return added.error();
   if (Status ready = state->prepare_generation(); !ready) return ready.error();
   if (Status ready = state->prepare_protection(); !ready) return ready.error();
   return std::unique_ptr<Pipeline>(new Pipeline(std::move(state)));
+}
+
+bool Pipeline::State::may_fail(std::string_view defence) const {
+  return std::find(policy.may_fail.begin(), policy.may_fail.end(), defence) != policy.may_fail.end();
 }
 
 Status Pipeline::State::add_defences(const DefenceServices& services) {
@@ -74,6 +112,10 @@ Status Pipeline::State::add_defences(const DefenceServices& services) {
     if (!entry) return entry.error();
     if (!(*entry)->scans) {
       auto made = create_defence(policy.defences[i], services);
+      if (!made && made.error().code != ErrorCode::kInvalidOption && may_fail(policy.defences[i].name)) {
+        missing.push_back({policy.defences[i].name, made.error().message});
+        continue;
+      }
       if (!made) return made.error();
       defences.push_back(*std::move(made));
       continue;
@@ -132,6 +174,8 @@ Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOpt
   result.query = query;
   result.policy = state_->policy.name;
   result.evidence.policy = state_->policy.name;
+  result.evidence.degraded = state_->missing;
+  StageClock clock(result.evidence);
   DefenceQuery asked;
   asked.text = query;
   asked.tenant = options.tenant;
@@ -162,6 +206,7 @@ Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOpt
   auto loaded = load_hits(*state_->parts.store, options.tenant, *found, index.get(), first);
   if (!loaded) return loaded.error();
   first.passages_out = loaded->hits.size();
+  clock.lap(first.stage);
   result.evidence.stages.push_back(std::move(first));
   result.hits = std::move(loaded->hits);
   std::map<ChunkId, PassageCandidate> passages;
@@ -177,9 +222,19 @@ Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOpt
     // Only the first defence sees the plain ranking; a later one must not bring back what others dropped.
     asked.may_extend = i == 0 && !state_->scan && mode == RetrievalMode::kDense;
     std::vector<PassageCandidate> added;
-    auto kept = defend_hits(*state_->defences[i], *state_->parts.store, asked, std::move(result.hits), candidates,
-                            sizes[i + 1], stage, added, stop);
+    const RetrievalDefence& defence = *state_->defences[i];
+    std::vector<Hit> before = state_->may_fail(defence.name()) ? result.hits : std::vector<Hit>();
+    auto kept = defend_hits(defence, *state_->parts.store, asked, std::move(result.hits), candidates, sizes[i + 1],
+                            stage, added, stop);
+    if (!kept && failed_by_itself(kept.error().code) && state_->may_fail(defence.name())) {
+      before.resize(std::min(before.size(), static_cast<std::size_t>(sizes[i + 1])));
+      result.hits = std::move(before);
+      result.evidence.degraded.push_back({std::string(defence.name()), kept.error().message});
+      clock.lap(std::string(defence.name()));
+      continue;
+    }
     if (!kept) return kept.error();
+    clock.lap(std::string(defence.name()));
     for (PassageCandidate& passage : added) passages.emplace(passage.chunk, std::move(passage));
     result.hits = *std::move(kept);
     result.evidence.stages.push_back(std::move(stage));

@@ -19,12 +19,14 @@ struct Pipeline::State {
   std::unique_ptr<PassageCache> own_cache;  ///< where none was given
   std::unique_ptr<ScanDefence> scan;        ///< null: the undefended scan
   std::vector<std::unique_ptr<RetrievalDefence>> defences;
+  std::vector<DegradedStage> missing;  ///< defences that could not be made and may fail
 
   std::unique_ptr<KeywordExtractor> keywords;  ///< for keyword aggregation
   std::optional<SigningKey> own_key;           ///< where none was given
   std::unique_ptr<Sanitizer> sanitizer;        ///< null: passages go on as they are
   std::unique_ptr<Sanitizer> facts;            ///< what a guard that answers from facts falls back to
 
+  [[nodiscard]] bool may_fail(std::string_view defence) const;
   /// Makes the policy's defences.
   [[nodiscard]] Status add_defences(const DefenceServices& services);
   /// What retrieval proposes, undefended or by a scan defence; fills name, parameters, notes and verdicts of `stage`.
@@ -36,6 +38,10 @@ struct Pipeline::State {
   }
   /// What an aggregating policy needs.
   [[nodiscard]] Status prepare_generation();
+  /// Answers from passages that were found, in the policy's way.
+  [[nodiscard]] Result<Answer> ask_about(SearchResult found, const UntrustedText& question, const QueryOptions& options,
+                                         const std::function<void(const UntrustedText&)>& on_text,
+                                         std::stop_token stop) const;
   [[nodiscard]] Result<Answer> ask_in_one_prompt(SearchResult found, const UntrustedText& question,
                                                  const QueryOptions& options,
                                                  const std::function<void(const UntrustedText&)>& on_text,

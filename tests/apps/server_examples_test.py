@@ -139,7 +139,8 @@ class Dashboard(ServerTest):
     def test_every_metric_and_label_of_it_is_there(self):
         self.write("pier.txt", "The pier opens at five.")
         self.index()
-        self.serve(model=self.fake_model(answer="B"))
+        # Perplexity needs more than the protocol of a remote model gives, so it cannot run.
+        self.serve("--defence", "perplexity", "--fail-open", "perplexity", model=self.fake_model(answer="B"))
         self.upload([{"id": "x", "text": "the quay"}])
         self.post("/v1/retrieve", {"query": "pier"})
         self.post("/v1/answer", {"question": "When?", "passages": ["At five."], "method": "voting", "options": ["four", "five"]})

@@ -177,6 +177,15 @@ class Answers(Served):
         self.assertEqual(len(model.prompts), before + 2)
         self.assertIn("Which ferry goes to Sark?", json.dumps(model.prompts[before]))
 
+    def test_a_defence_that_cannot_run_refuses_or_is_told_of(self):
+        child = self.start("serve", self.store, "--no-model", "--port", "0", "--defence", "consistency")
+        self.assertIn(b"needs a language model", child.communicate(timeout=60)[1])
+        self.serve("--defence", "consistency", "--fail-open", "consistency")
+        result = self.post("/v1/retrieve", {"query": "ferry"})
+        self.assertEqual([each["stage"] for each in result["evidence"]["degraded"]], ["consistency"])
+        self.assertIn('casemate_degraded_total{stage="consistency"} 1', self.send("GET", "/metrics").body.decode())
+        self.run_program("serve", self.store, "--no-model", "--port", "0", "--fail-open", "consistancy", code=2)
+
     def test_system_messages_are_a_style_within_a_frame_and_answers_can_be_asked_to_be_short(self):
         model = self.fake_model()
         asked = {"model": "casemate", "max_tokens": 7, "messages": [

@@ -91,5 +91,63 @@ TEST_F(DefendedSearch, BadDefencesAreRefusedWhenThePipelineIsMade) {
   EXPECT_FALSE(Pipeline::create(none, with({})).ok());
 }
 
+/// A model whose script is broken: it fails whenever it is asked.
+std::unique_ptr<testing::ScriptedLlm> broken_model() {
+  testing::ScriptedLlmOptions options;
+  options.vocabulary = {"ferry"};
+  options.distribution = [](std::span<const TokenId>, std::string_view) { return std::vector<double>{1.0}; };
+  return testing::ScriptedLlm::create(std::move(options)).value();
+}
+
+TEST_F(DefendedSearch, ADefenceThatFailsEndsTheQueryUnlessThePolicyLetsItFail) {
+  index_copies();
+  const auto model = broken_model();
+  Policy policy = with({{"suppression", "{}"}, {"consistency", "{}"}});
+  PipelineParts parts = this->parts(model.get());
+  auto closed = Pipeline::create(parts, policy);
+  ASSERT_TRUE(closed.ok()) << closed.error().message;
+  EXPECT_EQ((*closed)->search(UntrustedText("ferry"), {}).error().code, ErrorCode::kModel);
+  policy.may_fail = {"consistency"};
+  auto open = Pipeline::create(parts, policy);
+  ASSERT_TRUE(open.ok());
+  const auto result = (*open)->search(UntrustedText("when does the ferry leave"), {});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  ASSERT_EQ(result->evidence.degraded.size(), 1U);
+  EXPECT_EQ(result->evidence.degraded[0].stage, "consistency");
+  EXPECT_NE(to_json(result->evidence).find("\"degraded\""), std::string::npos);
+  // What suppression gave, at its size.
+  ASSERT_EQ(result->hits.size(), 2U);
+  EXPECT_EQ(result->hits[0].document, "a.txt");
+  EXPECT_EQ(result->hits[1].document, "c.txt");
+  EXPECT_EQ(result->evidence.times.size(), 3U);
+}
+
+TEST_F(DefendedSearch, ADefenceWithoutItsModelIsMissingOnlyWhereThePolicyLetsItFail) {
+  index_copies();
+  Policy policy = with({{"consistency", "{}"}});
+  EXPECT_FALSE(search(policy, "ferry").ok());
+  policy.may_fail = {"consistency"};
+  const auto result = search(policy, "ferry");
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result->hits.size(), 2U);
+  ASSERT_EQ(result->evidence.degraded.size(), 1U);
+  EXPECT_NE(result->evidence.degraded[0].reason.find("needs a language model"), std::string::npos);
+  // Wrong options are no failure.
+  policy.defences = {{"consistency", "{max_new_tokens: -1}"}};
+  EXPECT_FALSE(search(policy, "ferry").ok());
+}
+
+TEST_F(DefendedSearch, WhatARequestAsksForDoesNotGetRoundADefenceThatMayFail) {
+  index_copies();
+  Policy policy = with({{"suppression", "{}"}});
+  policy.may_fail = {"suppression"};
+  QueryOptions words;
+  words.mode = RetrievalMode::kBm25;
+  EXPECT_FALSE(search(policy, "ferry", words).ok());
+  policy = with({{"ragpart", "{}"}});
+  policy.may_fail = {"ragpart"};
+  EXPECT_EQ(search(policy, "ferry").error().code, ErrorCode::kInvalidOption);
+}
+
 }  // namespace
 }  // namespace casemate

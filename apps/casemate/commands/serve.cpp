@@ -23,6 +23,7 @@ struct ServeChoice {
   std::vector<std::string> defences;
   std::string sanitize;  ///< in place of each policy's; "none": none
   std::string guard;     ///< in place of each policy's; "none": none
+  std::vector<std::string> may_fail;
   std::string encoder;
   std::string reranker;
   std::string states_folder;
@@ -47,6 +48,13 @@ struct ServeChoice {
 
 Result<std::vector<Policy>> chosen_policies(const ServeChoice& choice) {
   std::vector<Policy> out;
+  for (const std::string& name : choice.may_fail) {
+    const auto entry = find_defence(name);
+    if (!entry) return entry.error().in("--fail-open");
+    if ((*entry)->scans)
+      return Error{ErrorCode::kInvalidOption,
+                   "--fail-open " + name + ": it finds the passages, so nothing goes on without it"};
+  }
   for (const std::string& name : choice.policies) {
     auto policy = find_policy(name);
     if (!policy) return policy.error();
@@ -56,6 +64,11 @@ Result<std::vector<Policy>> chosen_policies(const ServeChoice& choice) {
       policy->defences.push_back(*defence);
     }
     if (Status chosen = choose_protection(choice.sanitize, choice.guard, *policy); !chosen) return chosen.error();
+    // Those of the names that this policy has.
+    for (const DefenceChoice& defence : policy->defences) {
+      if (std::find(choice.may_fail.begin(), choice.may_fail.end(), defence.name) != choice.may_fail.end())
+        policy->may_fail.push_back(defence.name);
+    }
     out.push_back(*std::move(policy));
   }
   return out;
@@ -262,6 +275,9 @@ std::function<int()> set_up_serve(CLI::App& app, Context& context) {
       ->capture_default_str();
   app.add_option("--defence", choice->defences,
                  "a defence besides each policy's, as NAME or 'NAME{option: value, ...}'");
+  app.add_option("--fail-open", choice->may_fail,
+                 "a defence that queries go on without where it cannot run (its model is missing or does not answer), "
+                 "which answers and metrics tell; default: they are refused. May be given again");
   app.add_option("--encoder", choice->encoder, "where the store's encoder lies, if not where the store remembers");
   app.add_option("--sanitize", choice->sanitize,
                  "what the model reads instead of passages, in place of each policy's (casemate policies --sanitizers "

@@ -155,7 +155,9 @@ Json about(const Services& services, const Request& request, const Asked& asked,
                 {"sources", std::move(out["sources"])},
                 {"evidence", std::move(out["evidence"])},
                 {"certificate", std::move(out["certificate"])},
+                {"degraded", Json::array()},
                 {"trace_id", request.trace_id}};
+  for (const DegradedStage& each : answer.evidence.degraded) about["degraded"].push_back(each.stage);
   hide_folders(about);
   if (!sees_scores(services, request.caller)) hide_scores(about);
   if (withholds_passages(services, request.caller, asked.policy)) hide_passages(about);

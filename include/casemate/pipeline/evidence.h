@@ -53,6 +53,18 @@ struct GenerationEvidence {
   std::string limited_by;                           ///< why not one more
 };
 
+/// A stage that could not run, where the policy lets the query go on without it.
+struct DegradedStage {
+  std::string stage;
+  std::string reason;
+};
+
+/// What a stage took.
+struct StageTime {
+  std::string stage;
+  double seconds = 0;
+};
+
 /// What happened to one query, stage by stage. Server, command line, evaluation and certificates all write this.
 struct Evidence {
   std::string policy;
@@ -60,6 +72,8 @@ struct Evidence {
   std::optional<GenerationEvidence> generation;  ///< where groups of passages were aggregated
   std::optional<SanitizerRecord> sanitizer{};    ///< what stood in the passages' place; its passages are the sources
   std::optional<GuardReport> guard{};            ///< what the answer reproduced
+  std::vector<DegradedStage> degraded{};         ///< what the answer is less defended for than the policy says
+  std::vector<StageTime> times{};  ///< in the order in which they ran; not in the JSON form, which is the same each run
 };
 
 /// One JSON object by docs/evidence.schema.json; valid UTF-8 whatever the passages hold.

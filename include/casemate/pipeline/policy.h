@@ -39,6 +39,9 @@ struct Policy {
   GenerationChoice generation{};
   std::optional<SanitizerChoice> sanitize{};  ///< what the generator reads instead of passages; nothing: the passages
   std::optional<GuardOptions> guard{};        ///< watches the answer; nothing: it goes out as it is
+  /// Defences whose failure (a model that is missing or does not answer) a query goes on without, which its evidence
+  /// says; any other failure ends the query. A defence that scans cannot be here: nothing else finds passages.
+  std::vector<std::string> may_fail{};
 };
 
 /// True where the policy is there to keep passages' text in: it has a sanitizer that bounds what goes on, or a guard.
