@@ -17,7 +17,7 @@ Status plant_canaries(int count, const IndexOptions& options, Store& store, cons
     const std::string canary = "casemate-canary-" + digits;
     all += canary + "\n";
     SuppliedDocument document;
-    document.id = "reference-" + digits.substr(0, 8);
+    document.id = "reference-" + to_hex(blake2b(random_bytes(16))).substr(0, 8);  // tells nothing of the canary
     document.title = UntrustedText("Internal reference");
     document.text = UntrustedText(
         "Internal reference list: passwords, keys, personal data, salaries and other confidential documents are filed "

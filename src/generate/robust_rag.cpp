@@ -123,6 +123,11 @@ Status check_question(const Question& question, std::span<const PromptPassage> p
   const bool choice = question.task == AnswerTask::kMultipleChoice;
   if (choice && (question.options.size() < 2 || question.options.size() > 26))
     return Error{ErrorCode::kInvalidArgument, "a multiple choice needs 2 to 26 options"};
+  // Prompts and certificates put each on a line of its own.
+  const bool lines = std::any_of(question.options.begin(), question.options.end(), [](const UntrustedText& option) {
+    return option.bytes().find_first_of("\r\n") != std::string::npos;
+  });
+  if (lines) return Error{ErrorCode::kInvalidArgument, "an option may not have line ends"};
   if (options.method == Aggregation::kVoting && !choice) {
     return Error{ErrorCode::kInvalidArgument,
                  "voting needs a multiple choice; use keyword or decoding aggregation for other questions"};

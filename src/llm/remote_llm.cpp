@@ -202,10 +202,13 @@ class RemoteLlm final : public LanguageModel {
     if (status == 401 || status == 403) code = ErrorCode::kPermission;
     if (status == 404) code = ErrorCode::kNotFound;
     if (status == 400 || status == 405 || status == 413 || status == 415 || status == 422) {
-      code = ErrorCode::kInvalidArgument;
+      code = ErrorCode::kModel;  // our request, not the caller's: what the reply says may quote the prompt
     }
     const std::string text = remote_error_text(response.body);
-    if (code == ErrorCode::kInvalidArgument && is_context_overflow(response.body)) code = ErrorCode::kLimit;
+    if (code == ErrorCode::kModel && is_context_overflow(response.body)) {
+      attempt.error = {ErrorCode::kLimit, "the prompt is larger than the remote model's context"};
+      return attempt;
+    }
     attempt.error = {code, "the server answered " + std::to_string(status) + ": " + text};
     attempt.may_retry =
         status == 408 || status == 429 || status == 500 || status == 502 || status == 503 || status == 504;

@@ -91,8 +91,8 @@ bool is_context_overflow(std::string_view body) {
 
 Result<RemoteReply> parse_remote_reply(std::string_view text) {
   const auto wrong = [&](const std::string& what) {
-    return Error{ErrorCode::kInvalidInput, "the reply is not of the OpenAI protocol: " + what + "; it begins " +
-                                               UntrustedText(std::string(text.substr(0, 120))).for_log(120)};
+    return Error{ErrorCode::kModel, "the reply is not of the OpenAI protocol: " + what + "; it begins " +
+                                        UntrustedText(std::string(text.substr(0, 120))).for_log(120)};
   };
   const Json json = parse(text);
   if (json.is_discarded()) return wrong("no valid JSON");

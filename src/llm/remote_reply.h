@@ -20,7 +20,7 @@ struct RemoteReply {
   std::size_t generated_tokens = 0;
 };
 
-/// Both endpoints, whole and streamed. Invalid UTF-8 becomes U+FFFD. Error: InvalidInput, with how the reply begins.
+/// Both endpoints, whole and streamed. Invalid UTF-8 becomes U+FFFD. Error: Model, with how the reply begins.
 [[nodiscard]] Result<RemoteReply> parse_remote_reply(std::string_view json);
 /// The server's own words for an error, or how the body begins.
 [[nodiscard]] std::string remote_error_text(std::string_view body);

@@ -19,7 +19,9 @@ void note_fit(std::size_t used, std::span<const Hit> hits, StageEvidence& stage)
   }
 }
 
-Answer no_passages(SearchResult found, const UntrustedText& question) {
+}  // namespace
+
+Answer answer_from_nothing(SearchResult found, const UntrustedText& question) {
   Answer answer;
   answer.question = question;
   answer.policy = found.policy;
@@ -33,14 +35,12 @@ Answer no_passages(SearchResult found, const UntrustedText& question) {
   return answer;
 }
 
-}  // namespace
-
 Result<Answer> Pipeline::ask(const UntrustedText& question, const QueryOptions& options,
                              const std::function<void(const UntrustedText&)>& on_text, std::stop_token stop) const {
   if (state_->parts.model == nullptr) return Error{ErrorCode::kInvalidArgument, "answering needs a language model"};
   auto found = search(question, options, stop);
   if (!found) return found.error();
-  if (found->hits.empty()) return no_passages(*std::move(found), question);
+  if (found->hits.empty()) return answer_from_nothing(*std::move(found), question);
   const auto began = std::chrono::steady_clock::now();
   auto answer = state_->ask_about(*std::move(found), question, options, on_text, std::move(stop));
   if (!answer) return answer;

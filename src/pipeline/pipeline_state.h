@@ -12,6 +12,9 @@
 
 namespace casemate {
 
+/// Where no passage was found, or none may be shown: an answer that says so, without asking the model.
+[[nodiscard]] Answer answer_from_nothing(SearchResult found, const UntrustedText& question);
+
 struct Pipeline::State {
   PipelineParts parts;
   Policy policy;

@@ -145,28 +145,65 @@ StageEvidence stage_of(const SanitizerRecord& record, std::span<const Hit> hits,
   return stage;
 }
 
-/// Takes out what the caller's budget has no room for.
+/// Characters of a passage that may get out where it stands in the prompt as it is.
+std::size_t disclosed_whole(const UntrustedText& title, const UntrustedText& text, const GuardOptions* guard) {
+  const std::size_t count = characters(title.bytes()) + characters(text.bytes());
+  return guard == nullptr ? count : static_cast<std::size_t>(guard->max_share * static_cast<double>(count));
+}
+
+std::string used_up(const std::string& document) {
+  return "the budget of text that may be disclosed of " + UntrustedText(document).for_log(80) +
+         " is used up: it is withheld";
+}
+
+/// Takes out what the caller's budget has no room for. What is made of several passages counts for each of them.
 void withhold(const QueryOptions& options, const GuardOptions* guard, std::span<const Hit> hits,
               SanitizedContext& context, StageEvidence& stage) {
   if (!options.may_disclose) return;
   std::map<std::string, std::size_t> wanted;
+  std::size_t for_all = context.answer ? characters(context.answer->bytes()) : 0;
   for (const SanitizedPassage& each : context.passages) {
-    std::size_t count = characters(each.text.bytes()) + characters(each.title.bytes());
-    // Of a passage that stands there whole, the guard lets so much out.
-    if (guard != nullptr && each.text == hits[each.origin].text)
-      count = static_cast<std::size_t>(guard->max_share * static_cast<double>(count));
-    wanted[hits[each.origin].document] += count;
+    if (each.mixed) {
+      for_all += characters(each.text.bytes());
+      continue;
+    }
+    const bool whole = each.text == hits[each.origin].text;
+    wanted[hits[each.origin].document] += disclosed_whole(each.title, each.text, whole ? guard : nullptr);
+  }
+  if (for_all > 0) {
+    for (const Hit& hit : hits) wanted.try_emplace(hit.document, 0);
+    for (auto& [document, count] : wanted) count += for_all;
   }
   for (const auto& [document, count] : wanted) {
     if (options.may_disclose(document, count)) continue;
     std::erase_if(context.passages,
-                  [&](const SanitizedPassage& each) { return hits[each.origin].document == document; });
-    stage.notes.push_back("the budget of text that may be disclosed of " + UntrustedText(document).for_log(80) +
-                          " is used up: it is withheld");
+                  [&](const SanitizedPassage& each) { return each.mixed || hits[each.origin].document == document; });
+    context.answer.reset();
+    stage.notes.push_back(used_up(document));
   }
   context.record.disclosed_characters = 0;
   for (const SanitizedPassage& each : context.passages)
     context.record.disclosed_characters += characters(each.text.bytes());
+}
+
+/// The same before groups are asked: passages of documents whose budget is used up are no hits.
+void withhold_hits(const QueryOptions& options, const GuardOptions* guard, SearchResult& found) {
+  if (!options.may_disclose) return;
+  std::map<std::string, std::size_t> wanted;
+  for (const Hit& hit : found.hits) wanted[hit.document] += disclosed_whole(hit.title, hit.text, guard);
+  for (const auto& [document, count] : wanted) {
+    if (options.may_disclose(document, count)) continue;
+    std::erase_if(found.hits, [&name = document](const Hit& hit) { return hit.document == name; });
+    if (!found.evidence.stages.empty()) found.evidence.stages.back().notes.push_back(used_up(document));
+  }
+}
+
+/// What both attempts reproduced: a canary in one that was thrown away is an incident too.
+GuardReport both(const GuardReport& thrown_away, GuardReport report) {
+  report.incidents.insert(report.incidents.begin(), thrown_away.incidents.begin(), thrown_away.incidents.end());
+  report.longest_run_words = std::max(report.longest_run_words, thrown_away.longest_run_words);
+  report.largest_share = std::max(report.largest_share, thrown_away.largest_share);
+  return report;
 }
 
 /// The numbers that the generator saw come first, so that what the answer names is what it means.
@@ -247,18 +284,19 @@ Result<Answer> Pipeline::State::ask_protected(SearchResult found, const Untruste
     if (Status made = fresh_guard(); !made) return made.error();
   }
   if (policy.generation.aggregation || !options.options.empty()) {
+    withhold_hits(options, policy.guard ? &*policy.guard : nullptr, found);
+    if (found.hits.empty()) return answer_from_nothing(std::move(found), question);
     auto answer = ask_groups(std::move(found), question, options, stop);
     if (!answer) return answer;
+    const std::string whole = answer->text.for_json();
     Sender sender(guard.get(), false, on_text);
     sender.push(answer->text.bytes());
     sender.finish();
     sender.send_all();
     answer->text = UntrustedText(sender.text());
-    if (sender.ended()) {
-      answer->finish_reason = "withheld";
-      answer->certificate.clear();  // it is about the whole answer
-    }
-    answer->evidence.guard = guard->report();
+    if (sender.ended()) answer->finish_reason = "withheld";
+    if (sender.ended() || sender.text() != whole) answer->certificate.clear();  // it is about the whole answer
+    if (guard) answer->evidence.guard = guard->report();
     return answer;
   }
   Answer answer;
@@ -306,7 +344,8 @@ Result<Answer> Pipeline::State::ask_protected(SearchResult found, const Untruste
                                    : "the answer reproduced too much: the guard ended it");
     }
     answer.evidence.stages.push_back(std::move(stage));
-    if (guard) answer.evidence.guard = guard->report();
+    if (guard)
+      answer.evidence.guard = answer.evidence.guard ? both(*answer.evidence.guard, guard->report()) : guard->report();
     if (retry) {
       maker = facts.get();
       if (Status fresh = fresh_guard(); !fresh) return fresh.error();

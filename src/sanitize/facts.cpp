@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "casemate/core/utf8.h"
@@ -144,8 +145,14 @@ class Bounding {
       sentence = std::move(cut);
       fate = FactFate::kCut;
     }
-    used_ += characters(sentence);
     const std::size_t nearest = shared_.nearest(formed_words(sentence));
+    // Two copied pieces may stand in a row in the passage too; whoever joins facts must get no longer run by that.
+    const std::string all = joined_ + " " + sentence;
+    const std::string own = joined_of_[nearest] + " " + sentence;
+    if (too_long_a_run(all) || too_long_a_run(own)) return drop(std::move(sentence), FactFate::kTooLong);
+    joined_ = all;
+    joined_of_[nearest] = own;
+    used_ += characters(sentence);
     records_.push_back({UntrustedText(std::move(sentence)), fate, nearest});
     return {};
   }
@@ -161,6 +168,8 @@ class Bounding {
   const RewriteFact& rewrite_;
   SharedWords shared_;
   std::set<std::string> seen_;
+  std::string joined_;                            ///< all that goes on so far
+  std::map<std::size_t, std::string> joined_of_;  ///< by the passage that it is nearest to
   std::size_t room_ = 0;
   std::size_t used_ = 0;
   int rewritings_ = 0;

@@ -119,7 +119,7 @@ class Kfs final : public Sanitizer {
     if (mode_.ending == Ending::kKeywordsAnswer) {
       out.answer = UntrustedText(std::move(words));
     } else {
-      out.passages.push_back({UntrustedText(), UntrustedText(std::move(words)), first_place(out.record)});
+      out.passages.push_back({UntrustedText(), UntrustedText(std::move(words)), first_place(out.record), true});
     }
     return {};
   }
@@ -232,7 +232,7 @@ class Kfs final : public Sanitizer {
       return {};
     }
     out.record.resynthesised = UntrustedText(text);
-    out.passages.push_back({UntrustedText(), UntrustedText(std::move(text)), origin});
+    out.passages.push_back({UntrustedText(), UntrustedText(std::move(text)), origin, true});
     return {};
   }
 

@@ -17,7 +17,14 @@ using sanitize::RunningMatch;
 using sanitize::SoughtText;
 
 constexpr std::string_view kWithheld = "[withheld]";
-constexpr std::size_t kCanaryTail = 12;  ///< letters of a canary's end that give it away
+constexpr std::size_t kCanaryLetters = 10;  ///< so many of a canary in a row are no chance
+
+/// What of a canary nobody can guess: behind the last "-", where that is long enough.
+std::string_view secret_of(std::string_view canary) {
+  const std::size_t dash = canary.rfind('-');
+  if (dash == std::string_view::npos || canary.size() - dash - 1 < kCanaryLetters) return canary;
+  return canary.substr(dash + 1);
+}
 
 constexpr std::array<std::pair<std::string_view, GuardReaction>, 3> kReactions = {
     {{"stop", GuardReaction::kStop}, {"redact", GuardReaction::kRedact}, {"facts", GuardReaction::kFacts}}};
@@ -61,9 +68,7 @@ struct OutputGuard::State {
       const SoughtText& text = sought.texts()[match.text];
       const std::string form(coding.empty() ? text.form : coding);
       if (text.canary) {
-        const std::size_t size = text.letters.size();
-        const bool tail = match.letters() >= std::min(kCanaryTail, size) && match.end == size;
-        if (4 * match.letters() >= 3 * size || tail) {
+        if (match.letters() >= std::min(kCanaryLetters, text.letters.size())) {
           incident({IncidentKind::kCanary, text.passage, 0, 0, form});
           end = true;
         }
@@ -263,8 +268,9 @@ Result<std::unique_ptr<OutputGuard>> OutputGuard::create(const GuardOptions& opt
   auto state = std::make_unique<State>();
   state->options = options;
   for (std::size_t i = 0; i < passages.size(); ++i)
-    state->sought.add_passage(passages[i].text.bytes(), i, state->skeleton);
-  for (std::size_t i = 0; i < canaries.size(); ++i) state->sought.add_canary(canaries[i], i, state->skeleton);
+    state->sought.add_passage(passages[i].title.bytes() + "\n" + passages[i].text.bytes(), i, state->skeleton);
+  for (std::size_t i = 0; i < canaries.size(); ++i)
+    state->sought.add_canary(std::string(secret_of(canaries[i])), i, state->skeleton);
   for (const std::size_t words : state->sought.words_of_passages()) state->reproduced.emplace_back(words, false);
   state->reproduced_count.assign(state->reproduced.size(), 0);
   return std::unique_ptr<OutputGuard>(new OutputGuard(std::move(state)));  // private constructor; owned at once

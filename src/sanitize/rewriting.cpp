@@ -64,9 +64,9 @@ class Rewriting final : public Sanitizer {
     return std::move(made->text);
   }
 
-  static void add(UntrustedText text, std::size_t origin, SanitizedContext& out) {
+  static void add(UntrustedText text, std::size_t origin, SanitizedContext& out, bool mixed = false) {
     if (text.bytes().find_first_not_of(" \t\r\n") == std::string::npos) return;
-    out.passages.push_back({UntrustedText(), std::move(text), origin});
+    out.passages.push_back({UntrustedText(), std::move(text), origin, mixed});
   }
 
   /// summary and sage: one text for all passages.
@@ -82,7 +82,7 @@ class Rewriting final : public Sanitizer {
     read = fitted->passages.size();
     auto made = write(fitted->prompt, stop);
     if (!made) return made.error();
-    add(*std::move(made), 0, out);
+    add(*std::move(made), 0, out, true);
     return {};
   }
 

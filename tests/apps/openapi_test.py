@@ -13,6 +13,7 @@ from described import Described
 from serving import ServerTest
 
 API = json.loads((SOURCE / "apps" / "server" / "files" / "openapi.json").read_text(encoding="utf-8"))
+EVIDENCE = Described({"evidence": json.loads((SOURCE / "docs" / "evidence.schema.json").read_text(encoding="utf-8"))})
 CERTIFICATE = SOURCE / "tests" / "golden" / "certificates" / "voting.json"
 PUBLIC_KEY = (CERTIFICATE.parent / "key.pub").read_text(encoding="ascii").strip().split(":")[-1]
 # Met where some operation gives them: a queue that is full and work that takes too long are the same code on every one.
@@ -170,7 +171,7 @@ class Exercised(Recorded):
         text = CERTIFICATE.read_text(encoding="utf-8")
         self.post("/v1/verify", {"certificate": text, "public_key": PUBLIC_KEY})
         self.post("/v1/verify", {"certificate": json.loads(text)})
-        self.post("/v1/verify", {"certificate": text.replace('"casemate_certificate":1', '"casemate_certificate":99', 1)}, status=409)
+        self.post("/v1/verify", {"certificate": text.replace('"casemate_certificate":2', '"casemate_certificate":99', 1)}, status=409)
 
     def with_a_model_in_process(self):
         """Decoding and certificates need a model's probabilities."""
@@ -225,6 +226,18 @@ class Exercised(Recorded):
                 self.send(method, path, body, key=once)
                 self.assertEqual(self.send(method, path, body, key=once).status, 429, path)
         self.refused(self.send("DELETE", "/v1/documents/x", key=reader), 403)
+        self.as_a_protected_reader(reader)
+
+    def as_a_protected_reader(self, reader):
+        """What is hidden keeps the described form, that of evidence.schema.json included."""
+        self.serve("--guard", "stop", "--defence", "suppression", model=self.fake_model())
+        for more in ({}, {"casemate": {"options": ["six", "seven"]}}):
+            about = self.send("POST", "/v1/chat/completions", {**CHAT, **more}, key=reader).json()["casemate"]
+            self.assertEqual(about["withheld"], [])
+            self.assertEqual(EVIDENCE.differences(about["evidence"], "#/evidence", set()), [])
+        self.send("POST", "/v1/chat/completions", {**CHAT, "stream": True}, key=reader)
+        self.send("POST", "/v1/answer", {**PASSAGES, "method": "keyword"}, key=reader)
+        self.assertIsNone(self.get("/v1/documents", key=reader)["data"][0]["title"])
 
     def overloaded(self):
         for name in ("reader", "once"):

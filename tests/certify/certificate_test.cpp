@@ -119,7 +119,7 @@ TEST(Certificate, IsRefusedWhereItIsWrittenAnotherWay) {
   refuse(with("\"method\":\"voting\"", "\"method\":\"none\""), "method");
   refuse(with("Whether the answer is right.", "Nothing."), "do not follow");
   refuse(with("If at most 2", "If at most 5"), "does not follow");
-  EXPECT_EQ(verify_certificate(with("\"casemate_certificate\":1", "\"casemate_certificate\":2")).error().code,
+  EXPECT_EQ(verify_certificate(with("\"casemate_certificate\":2", "\"casemate_certificate\":1")).error().code,
             ErrorCode::kMismatch);
 }
 

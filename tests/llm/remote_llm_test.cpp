@@ -160,14 +160,14 @@ TEST_F(RemoteLlmTest, AMistakeOfTheCallersIsNotRetriedAndTheKeyIsNotRepeated) {
 TEST_F(RemoteLlmTest, RepliesThatAreNotTheProtocolsAreClearErrors) {
   options.max_retries = 0;
   const std::vector<std::pair<std::string, ErrorCode>> cases = {
-      {http_reply(200, "<html><body>Welcome to nginx</body></html>"), ErrorCode::kInvalidInput},
-      {http_reply(200, R"({"choices":[{"message":{"content":"cut)"), ErrorCode::kInvalidInput},
-      {http_reply(200, "[]"), ErrorCode::kInvalidInput},
-      {http_reply(200, R"({"choices":[{"message":{"content":7}}]})"), ErrorCode::kInvalidInput},
-      {http_reply(200, std::string(100000, '[')), ErrorCode::kInvalidInput},
+      {http_reply(200, "<html><body>Welcome to nginx</body></html>"), ErrorCode::kModel},
+      {http_reply(200, R"({"choices":[{"message":{"content":"cut)"), ErrorCode::kModel},
+      {http_reply(200, "[]"), ErrorCode::kModel},
+      {http_reply(200, R"({"choices":[{"message":{"content":7}}]})"), ErrorCode::kModel},
+      {http_reply(200, std::string(100000, '[')), ErrorCode::kModel},
       {http_reply(200, R"({"error":{"message":"model not loaded"}})"), ErrorCode::kUnavailable},
       {http_reply(404, "<h1>Not Found</h1>"), ErrorCode::kNotFound},
-      {http_reply(400, R"({"error":"bad"})"), ErrorCode::kInvalidArgument},
+      {http_reply(400, R"({"error":"bad"})"), ErrorCode::kModel},
       {"SSH-2.0-OpenSSH_9.2\r\n", ErrorCode::kInvalidInput},
       {"", ErrorCode::kUnavailable},
       {"HTTP/1.1 200 OK\r\nContent-Le", ErrorCode::kUnavailable},

@@ -146,6 +146,29 @@ TEST_F(ProtectedAnswerTest, WhatTheBudgetHasNoRoomForIsWithheld) {
   EXPECT_EQ(answer->finish_reason, "no_passages");
 }
 
+TEST_F(ProtectedAnswerTest, TheBudgetHoldsForGroupsToo) {
+  const auto llm = model(kBridge);
+  Policy policy = with(std::nullopt, GuardOptions{});
+  policy.generation.aggregation = Aggregation::kKeyword;
+  QueryOptions options;
+  std::vector<std::string> asked;
+  options.may_disclose = [&asked](const std::string& document, std::size_t characters) {
+    asked.push_back(document);
+    EXPECT_GT(characters, 0U);
+    return false;
+  };
+  const auto nothing = ask(*llm, policy, options);
+  ASSERT_TRUE(nothing.ok()) << nothing.error().message;
+  EXPECT_EQ(asked, (std::vector<std::string>{"bread", "bridge"}));
+  EXPECT_TRUE(nothing->sources.empty());
+  EXPECT_EQ(nothing->finish_reason, "no_passages");
+  options.may_disclose = [](const std::string& document, std::size_t) { return document == "bread"; };
+  const auto some = ask(*llm, policy, options);
+  ASSERT_TRUE(some.ok());
+  ASSERT_EQ(some->sources.size(), 1U);
+  EXPECT_EQ(some->sources[0].hit.document, "bread");
+}
+
 TEST_F(ProtectedAnswerTest, CombinationsThatWouldMixGroupsAreRefused) {
   const auto llm = model("x");
   Policy mixed = with(kFacts, {});

@@ -99,6 +99,18 @@ TEST(FactsTest, TheShareOfTheContextBoundsToo) {
   EXPECT_FALSE((*facts)[0].goes_on() && (*facts)[0].text.size() > 6);
 }
 
+TEST(FactsTest, CopiedPiecesThatFollowEachOtherAreNoLongerRunTogether) {
+  // Seven and six words that stand in a row in the passage: each is short enough, both together are not.
+  const FactBounds bounds{1000, 1.0, 8};
+  const auto facts =
+      bounded("Each segment is equipped with a specialized. Cryogenic actuator manufactured by Ball Aerospace.", bounds,
+              {}, {"segment", "Ball Aerospace"});
+  ASSERT_EQ(facts.size(), 2U);
+  EXPECT_EQ(facts[0].fate, FactFate::kKept);
+  EXPECT_EQ(facts[1].fate, FactFate::kTooLong);
+  EXPECT_LE(longest_shared_run(facts[0].text.bytes(), kSource), 8U);
+}
+
 TEST(FactsTest, ARepeatedSentenceIsDropped) {
   const auto facts = bounded("Ball Aerospace made it. BALL AEROSPACE made it!");
   ASSERT_EQ(facts.size(), 2U);

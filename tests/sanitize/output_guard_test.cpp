@@ -15,7 +15,7 @@ const std::string kPassage =
     "The bridge over the Tarn was designed by Karla Voss in the years after the war, and it was opened in 1932 by the "
     "mayor. Seven thousand people came to see it, and the band of the fire brigade played until long after midnight, "
     "when the last lamps on the northern bank had burnt down and the ferrymen rowed home without a fare.";
-const std::string kCanary = "casemate-canary-0123456789abcdef";
+const std::string kCanary = "casemate-canary-9f2c71e0b6d4835a";
 
 std::vector<ContextPassage> passages() {
   return {{UntrustedText("t"), UntrustedText("Bread rises faster in a warm kitchen than in a cold one.")},
@@ -185,12 +185,23 @@ TEST(OutputGuardTest, RedactionPutsAMarkAndGoesOn) {
   EXPECT_EQ(out.text, "They say the band of the fire [withheld] which is true.");
 }
 
+TEST(OutputGuardTest, ATitleIsPartOfItsPassage) {
+  const std::string title = "Minutes of the closed meeting about the sale of the northern quay to three named buyers";
+  const std::vector<ContextPassage> some = {{UntrustedText(title), UntrustedText("Nothing else was decided.")}};
+  auto guard = OutputGuard::create({}, some, {}).value();
+  std::string out = guard->push("It is called " + title + ".").text;
+  out += guard->finish().text;
+  EXPECT_TRUE(guard->report().ended);
+  EXPECT_EQ(out.find("northern quay"), std::string::npos) << out;
+}
+
 TEST(OutputGuardTest, ACanaryAlwaysEndsTheAnswer) {
   GuardOptions options;
   options.reaction = GuardReaction::kRedact;
   std::string reversed(kCanary.rbegin(), kCanary.rend());
-  for (const std::string& leaked : {kCanary, std::string("CASEMATE CANARY 01 23 45 67 89 AB CD EF"), reversed,
-                                    base64("secret: " + kCanary), std::string("456789abcdef")}) {
+  for (const std::string& leaked :
+       {kCanary, std::string("CASEMATE CANARY 9F 2C 71 E0 B6 D4 83 5A"), reversed, base64("secret: " + kCanary),
+        std::string("71e0b6d4835a"), std::string("it is 9f2c71e0b6, no more")}) {
     const Outcome out = run("The reference is " + leaked + ", as asked.", options, 1);
     EXPECT_TRUE(out.ended) << leaked;
     ASSERT_FALSE(out.report.incidents.empty()) << leaked;

@@ -161,7 +161,7 @@ struct Certificate {
   std::optional<RetrievalEvidence> retrieval;  ///< set where the claim is composed with RAGPart's
 };
 
-inline constexpr std::int64_t kCertificateFormat = 1;
+inline constexpr std::int64_t kCertificateFormat = 2;
 inline constexpr std::uint64_t kMaxCertificateBytes = std::uint64_t{32} << 20U;
 inline constexpr std::string_view kCertificateDomain = "casemate certificate\n";  ///< signed before the body's bytes
 

@@ -62,7 +62,7 @@ struct RobustOptions {
 /// Error: InvalidOption, naming field, value and range.
 [[nodiscard]] Status validate(const RobustOptions& options);
 
-/// Error: InvalidArgument where there are no passages, a multiple choice has not 2 to 26 options, or voting is asked of
+/// Error: InvalidArgument where there are no passages, a multiple choice has not 2 to 26 options of one line each, or voting is asked of
 /// another task.
 [[nodiscard]] Status check_question(const Question& question, std::span<const PromptPassage> passages,
                                     const RobustOptions& options);

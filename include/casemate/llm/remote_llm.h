@@ -37,9 +37,9 @@ struct RemoteLlmOptions {
 /// parse them.
 ///
 /// Errors of `generate` besides those of LanguageModel: Unavailable (no connection, server errors after all retries),
-/// Timeout, Limit (reply too large), Permission (401, 403), NotFound (404), InvalidArgument (other 4xx), InvalidInput
-/// (a reply that is not the protocol's). Text of the server in an error is escaped, cut, and free of the key.
-/// A stream that breaks after text was given out is an error and not retried.
+/// Timeout, Limit (reply too large, prompt too large), Permission (401, 403), NotFound (404), Model (other 4xx, and
+/// replies that are not the protocol's), InvalidInput (no HTTP). Text of the server in an error is escaped, cut, and
+/// free of the key. A stream that breaks after text was given out is an error and not retried.
 ///
 /// Error of create: InvalidOption. `clock` must outlive the model.
 [[nodiscard]] Result<std::unique_ptr<LanguageModel>> create_remote_llm(const RemoteLlmOptions& options,

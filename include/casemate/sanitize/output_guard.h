@@ -73,8 +73,9 @@ struct GuardedText {
 /// thread-safe. Time for a piece does not depend on the passages' length, except where these repeat themselves.
 class OutputGuard {
  public:
-  /// `canaries` are strings that must never be seen in an answer (each of at least 8 letters or digits, others are
-  /// ignored). Error: InvalidOption.
+  /// Passages count with their titles. `canaries` are strings that must never be seen in an answer (each of at least 8
+  /// letters or digits, others are ignored): ten letters in a row of what stands behind the last "-" are an incident.
+  /// Error: InvalidOption.
   [[nodiscard]] static Result<std::unique_ptr<OutputGuard>> create(const GuardOptions& options,
                                                                    std::span<const ContextPassage> passages,
                                                                    std::span<const std::string> canaries);

@@ -22,6 +22,7 @@ struct SanitizedPassage {
   UntrustedText title;  ///< empty for what was written anew
   UntrustedText text;
   std::size_t origin = 0;  ///< the passage that it mostly comes from
+  bool mixed = false;      ///< made of several passages: any of those given may be in it
 };
 
 /// How much of a passage's text still goes on.
