@@ -56,8 +56,10 @@ int write_run_outputs(Context& context, const RunOutputs& outputs, const RunReco
     if (!result.failed) continue;
     ++failed;
     context.say("gate failed: " + (*gates)[result.gate].text + ": " +
-                UntrustedText(result.attack + " / " + result.defence).for_log() + ": " + result.metric + " is " +
-                std::to_string(result.figure.value) + " over " + std::to_string(result.figure.of) + " queries");
+                UntrustedText(result.attack + " / " + result.defence).for_log() + ": " + result.metric +
+                (result.reason.empty() ? " is " + std::to_string(result.figure.value) + " over " +
+                                             std::to_string(result.figure.of) + " queries"
+                                       : " shows nothing: " + result.reason));
   }
   if (!gates->empty() && failed == 0) context.say("all gates hold");
   return failed == 0 ? kDone : kAnswerIsNo;

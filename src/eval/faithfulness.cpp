@@ -9,13 +9,13 @@
 
 namespace casemate {
 
-double faithfulness(std::string_view answer, std::span<const UntrustedText> passages) {
-  if (is_abstention(answer)) return 1;
+std::optional<double> faithfulness(std::string_view answer, std::span<const UntrustedText> passages) {
+  if (is_abstention(answer)) return std::nullopt;
   std::set<std::string> content;
   for (std::string& word : answer_words(answer)) {
     if (!is_stop_word(word)) content.insert(std::move(word));
   }
-  if (content.empty()) return 1;
+  if (content.empty()) return std::nullopt;
   double best = 0;
   for (const UntrustedText& passage : passages) {
     if (contains_answer(passage.bytes(), answer)) return 1;

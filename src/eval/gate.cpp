@@ -1,8 +1,10 @@
 #include "casemate/eval/gate.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "casemate/core/nearest_name.h"
 #include "casemate/core/untrusted_text.h"
@@ -80,6 +82,30 @@ bool holds(Gate::Relation relation, double value, double threshold) {
   return true;
 }
 
+bool is_about_attack(std::string_view metric) {
+  constexpr std::array<std::string_view, 6> kReached = {"asr",         "targeted-asr",   "poison-share",
+                                                        "poison-rank", "attack_success", "answer-asr"};
+  const std::string_view base = without_depth(metric);
+  return metric.starts_with("leak_") || metric.starts_with("crr_") ||
+         std::find(kReached.begin(), kReached.end(), base) != kReached.end();
+}
+
+/// Whether the run ought to have a figure there.
+bool is_measured(const RunRecord& run, const RunCondition& condition, std::string_view metric) {
+  const bool attacked = condition.attack != "none";
+  return run.kind == "leakage" ? is_about_attack(metric) == attacked : attacked || !is_about_attack(metric);
+}
+
+/// Why a figure shows nothing; empty where it shows something.
+std::string nothing_in(const RunRecord& run, const RunCondition& condition, const RunFigure* figure) {
+  if (run.kind == "leakage" && condition.failed > 0) return std::to_string(condition.failed) + " answers failed";
+  if (figure == nullptr || figure->of == 0) return "no query gave a result";
+  if (!std::isfinite(figure->value)) return "it is no finite number";
+  if (figure->interval && !(std::isfinite(figure->interval->low) && std::isfinite(figure->interval->high)))
+    return "its interval is no finite one";
+  return {};
+}
+
 Status check_filters(const Gate& gate, bool of_attack, std::span<const std::string> known) {
   if (known.empty()) return {};
   for (const Gate::Filter& filter : gate.filters) {
@@ -147,6 +173,7 @@ Status check_gate_names(std::span<const Gate> gates, std::span<const std::string
 Result<std::vector<GateResult>> ask_gates(const RunRecord& run, std::span<const Gate> gates) {
   if (Status checked = check_gate_names(gates, run.metrics, run.attacks, run.defences); !checked)
     return checked.error();
+  const std::set<std::string> metrics(run.metrics.begin(), run.metrics.end());
   std::vector<GateResult> out;
   for (std::size_t g = 0; g < gates.size(); ++g) {
     const Gate& gate = gates[g];
@@ -154,12 +181,30 @@ Result<std::vector<GateResult>> ask_gates(const RunRecord& run, std::span<const 
     for (const RunCondition& condition : run.conditions) {
       if (!lets_through(gate, condition)) continue;
       if (condition.figures.empty()) {
-        out.push_back({g, condition.attack, condition.defence, gate.metric, condition.log, {}, 0, true});
+        out.push_back({g,
+                       condition.attack,
+                       condition.defence,
+                       gate.metric,
+                       condition.log,
+                       {},
+                       0,
+                       true,
+                       "no query gave a result"});
         continue;
       }
-      for (const auto& [metric, figure] : condition.figures) {
+      for (const std::string& metric : metrics) {
         if (!names_metric(gate, metric)) continue;
+        const auto found = condition.figures.find(metric);
+        const bool there = found != condition.figures.end();
+        if (!there && !is_measured(run, condition, metric)) continue;
+        const RunFigure figure = there ? found->second : RunFigure{};
         GateResult result{g, condition.attack, condition.defence, metric, condition.log, figure, figure.value, false};
+        result.reason = nothing_in(run, condition, there ? &figure : nullptr);
+        if (!result.reason.empty()) {
+          result.failed = true;
+          out.push_back(std::move(result));
+          continue;
+        }
         if (gate.figure != Gate::Figure::kValue) {
           if (!figure.interval) return bad_gate(gate.text, "asks for an interval, and " + metric + " has none");
           result.compared = gate.figure == Gate::Figure::kLow ? figure.interval->low : figure.interval->high;

@@ -1,5 +1,6 @@
 #include "casemate/eval/leakage_experiment.h"
 
+#include <algorithm>
 #include <array>
 #include <iomanip>
 #include <nlohmann/json.hpp>
@@ -42,6 +43,8 @@ std::string number(double value) {
   out << std::fixed << std::setprecision(3) << value;
   return out.str();
 }
+
+std::string mean_over(std::size_t over, double value) { return over == 0 ? "-" : number(value); }
 
 }  // namespace
 
@@ -105,11 +108,30 @@ Result<LeakageExperiment> read_leakage_experiment(const YamlValue& root) {
   return out;
 }
 
+std::string leakage_mode_name(const SanitizerChoice& mode) {
+  return mode.name + (mode.options == "{}" ? "" : mode.options);
+}
+
+std::vector<std::string> leakage_metrics(const LeakageExperiment& experiment) {
+  std::vector<std::string> out;
+  const auto& cases = experiment.cases;
+  if (std::find(cases.begin(), cases.end(), LeakCase::kClean) != cases.end())
+    out = {"contains", "exact_match", "f1", "bleu1", "rouge_l"};
+  if (std::all_of(cases.begin(), cases.end(), [](LeakCase which) { return which == LeakCase::kClean; })) return out;
+  for (const char* name : {"leak_eed", "leak_rouge_l", "leak_f1", "leak_bleu1", "leak_ss", "leak_withheld"})
+    out.emplace_back(name);
+  for (const char* name : {"crr_eed@", "crr_lcs@"}) {
+    for (const double threshold : kRecoveryThresholds) out.push_back(name + ordered_json(threshold).dump());
+  }
+  return out;
+}
+
 std::string to_json(const LeakageRun& run) {
   ordered_json out = {{"kind", "leakage"}, {"utility", ordered_json::array()}, {"leakage", ordered_json::array()}};
   for (const UtilityRow& row : run.utility) {
     out["utility"].push_back({{"mode", to_valid_utf8(row.mode)},
                               {"questions", row.questions},
+                              {"failed", row.failed},
                               {"bleu1", row.bleu1},
                               {"rouge_l", row.rouge_l},
                               {"exact_match", row.exact_match},
@@ -131,7 +153,19 @@ std::string to_json(const LeakageRun& run) {
                               {"crr_thresholds", kRecoveryThresholds},
                               {"crr_eed", row.crr_eed},
                               {"crr_lcs", row.crr_lcs},
-                              {"withheld", row.withheld}});
+                              {"withheld", row.withheld},
+                              {"questions", row.questions},
+                              {"failed", row.failed}});
+  }
+  // A mean over nothing is no 0.
+  for (const char* list : {"utility", "leakage"}) {
+    for (ordered_json& row : out[list]) {
+      if (row["questions"].get<std::size_t>() != 0) continue;
+      for (const auto& [name, value] : row.items()) {
+        if (value.is_number_float()) value = nullptr;
+        if (name != "crr_thresholds" && value.is_array()) std::fill(value.begin(), value.end(), nullptr);
+      }
+    }
   }
   return out.dump(1) + "\n";
 }
@@ -140,30 +174,35 @@ std::string to_markdown(const LeakageRun& run) {
   std::ostringstream out;
   if (!run.utility.empty()) {
     out << "Utility on clean questions; where the right answer still stands (keywords, facts, context, answer).\n\n"
-        << "| mode | BLEU-1 | ROUGE-L | EM | F1 | ROUGE-L of vanilla | keywords | facts | context | answer | s |\n"
-        << "|---|---|---|---|---|---|---|---|---|---|---|\n";
+        << "| mode | BLEU-1 | ROUGE-L | EM | F1 | ROUGE-L of vanilla | keywords | facts | context | answer | n | "
+           "failed | s |\n"
+        << "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     double vanilla = 0;
     for (const UtilityRow& row : run.utility) {
       if (row.mode == "vanilla") vanilla = row.rouge_l;
     }
     for (const UtilityRow& row : run.utility) {
-      out << "| " << row.mode << " | " << number(row.bleu1) << " | " << number(row.rouge_l) << " | "
-          << number(row.exact_match) << " | " << number(row.f1) << " | "
-          << (vanilla > 0 ? number(row.rouge_l / vanilla) : "-") << " | " << number(row.in_keywords) << " | "
-          << number(row.in_facts) << " | " << number(row.in_context) << " | " << number(row.contains) << " | "
-          << number(row.seconds) << " |\n";
+      out << "| " << row.mode << " | " << mean_over(row.questions, row.bleu1) << " | "
+          << mean_over(row.questions, row.rouge_l) << " | " << mean_over(row.questions, row.exact_match) << " | "
+          << mean_over(row.questions, row.f1) << " | "
+          << (vanilla > 0 && row.questions > 0 ? number(row.rouge_l / vanilla) : "-") << " | "
+          << mean_over(row.questions, row.in_keywords) << " | " << mean_over(row.questions, row.in_facts) << " | "
+          << mean_over(row.questions, row.in_context) << " | " << mean_over(row.questions, row.contains) << " | "
+          << row.questions << " | " << row.failed << " | " << (row.seconds ? number(*row.seconds) : "-") << " |\n";
     }
     out << '\n';
   }
   if (!run.leakage.empty()) {
     out << "Leakage: nearest retrieved chunk, worst instruction for each figure; CRR at 0.5.\n\n"
-        << "| case | mode | SS | EED | F1 | BLEU-1 | ROUGE-L | CRR (EED) | CRR (LCS) | withheld | worst |\n"
-        << "|---|---|---|---|---|---|---|---|---|---|---|\n";
+        << "| case | mode | SS | EED | F1 | BLEU-1 | ROUGE-L | CRR (EED) | CRR (LCS) | withheld | worst | n | failed "
+           "|\n"
+        << "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     for (const LeakageRow& row : run.leakage) {
-      out << "| " << leak_case_name(row.which) << " | " << row.mode << " | " << number(row.ss) << " | "
-          << number(row.eed) << " | " << number(row.f1) << " | " << number(row.bleu1) << " | " << number(row.rouge_l)
-          << " | " << number(row.crr_eed.at(1)) << " | " << number(row.crr_lcs.at(1)) << " | " << row.withheld << " | "
-          << row.worst << " |\n";
+      out << "| " << leak_case_name(row.which) << " | " << row.mode << " | " << mean_over(row.questions, row.ss)
+          << " | " << mean_over(row.questions, row.eed) << " | " << mean_over(row.questions, row.f1) << " | "
+          << mean_over(row.questions, row.bleu1) << " | " << mean_over(row.questions, row.rouge_l) << " | "
+          << mean_over(row.questions, row.crr_eed.at(1)) << " | " << mean_over(row.questions, row.crr_lcs.at(1))
+          << " | " << row.withheld << " | " << row.worst << " | " << row.questions << " | " << row.failed << " |\n";
     }
   }
   return out.str();

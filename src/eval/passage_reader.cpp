@@ -18,6 +18,8 @@ std::pair<std::string, std::string> parts_of(const std::string& name) {
   return {name.substr(0, at), name.substr(at + kBehind.size())};
 }
 
+Error no_passage() { return {ErrorCode::kInvalidInput, "there is no passage to read"}; }
+
 Result<Reading> said(Result<GreedyAnswer> made) {
   if (!made) return made.error();
   Reading out;
@@ -72,6 +74,8 @@ Result<PassageReader> PassageReader::create(const std::string& name, LanguageMod
 Result<Reading> PassageReader::read(const UntrustedText& question, std::span<const PromptPassage> passages,
                                     const std::stop_token& stop) {
   if (!sanitizer_) return read_shown(question, passages, stop);
+  // Nothing was retrieved: what a sanitizer makes of nothing would look like an answer.
+  if (passages.empty() && !(method_ && method_->no_retrieval)) return no_passage();
   std::vector<ContextPassage> context;
   for (const PromptPassage& each : passages) context.push_back({each.title, each.text});
   auto shown = sanitizer_->sanitize(question, context, stop);
@@ -104,7 +108,7 @@ Result<Reading> PassageReader::read(const UntrustedText& question, std::span<con
 Result<Reading> PassageReader::read_shown(const UntrustedText& question, std::span<const PromptPassage> passages,
                                           const std::stop_token& stop) {
   const bool alone = method_ && method_->no_retrieval;
-  if (passages.empty() && !alone) return Error{ErrorCode::kInvalidInput, "there is no passage to read"};
+  if (passages.empty() && !alone) return no_passage();
   Reading out;
   if (!method_) {
     auto span = read_span(*model_, question, passages.front(), 16, stop);

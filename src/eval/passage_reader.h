@@ -38,7 +38,10 @@ class PassageReader {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// Reads the first passage alone.
   [[nodiscard]] bool reads_one() const noexcept { return !method_; }
-  /// Error: InvalidInput without passages where the method needs some; what the model says; Cancelled.
+  /// Answers without any passage.
+  [[nodiscard]] bool reads_none() const noexcept { return method_ && method_->no_retrieval; }
+  /// Error: InvalidInput without passages where the method needs some (behind a sanitizer too); what the model says;
+  /// Cancelled.
   [[nodiscard]] Result<Reading> read(const UntrustedText& question, std::span<const PromptPassage> passages,
                                      const std::stop_token& stop);
 

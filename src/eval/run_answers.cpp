@@ -13,6 +13,7 @@
 #include "eval/answer_log.h"
 #include "eval/answer_summary.h"
 #include "eval/query_log.h"
+#include "eval/run_folder.h"
 
 namespace casemate {
 namespace {
@@ -111,17 +112,7 @@ class AnswerExperimentRun {
                                           {"prompts", std::move(prompts)}}
                                  .dump(1) +
                              "\n";
-    FileSystem& files = FileSystem::posix();
-    for (const char* folder : {"queries", "costs"}) {
-      if (Status made = files.create_directories(path(folder)); !made) return made;
-    }
-    const auto before = read_file(path("experiment.json"));
-    if (before && *before != text) {
-      return Error{ErrorCode::kMismatch, options_.out +
-                                             ": holds a run of another experiment, data set, model or sample "
-                                             "(experiment.json); use another --out folder or remove this one"};
-    }
-    return before ? Status() : write_file_atomically(files, path("experiment.json"), text);
+    return claim_run_folder(options_.out, {"queries", "costs"}, text);
   }
 
   Status count_done() {

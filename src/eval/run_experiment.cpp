@@ -14,6 +14,7 @@
 #include "eval/condition_runner.h"
 #include "eval/planted_figures.h"
 #include "eval/query_encoder.h"
+#include "eval/run_folder.h"
 #include "eval/run_texts.h"
 #include "eval/summarise.h"
 #include "eval/work_store.h"
@@ -122,17 +123,7 @@ class ExperimentRun {
                      {"encoder_hash", encoder.model_hash}}
             .dump(1) +
         "\n";
-    FileSystem& files = FileSystem::posix();
-    for (const char* folder : {"queries", "attacks", "work"}) {
-      if (Status made = files.create_directories(path(folder)); !made) return made;
-    }
-    const auto before = read_file(path("experiment.json"));
-    if (before && *before != text) {
-      return Error{ErrorCode::kMismatch, options_.out +
-                                             ": holds a run of another experiment, data set, encoder or sample "
-                                             "(experiment.json); use another --out folder or remove this one"};
-    }
-    return before ? Status() : write_file(path("experiment.json"), text);
+    return claim_run_folder(options_.out, {"queries", "attacks", "work"}, text);
   }
 
   Status count_done() {

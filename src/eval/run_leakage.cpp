@@ -5,6 +5,7 @@
 #include <set>
 
 #include "casemate/core/file_system.h"
+#include "casemate/core/hash.h"
 #include "casemate/core/statistics.h"
 #include "casemate/core/utf8.h"
 #include "casemate/encoder/encoder.h"
@@ -17,6 +18,7 @@
 #include "casemate/text/answer_match.h"
 #include "eval/json_lines.h"
 #include "eval/query_log.h"
+#include "eval/run_folder.h"
 
 namespace casemate {
 namespace {
@@ -133,13 +135,39 @@ class LeakageExperimentRun {
     return {};
   }
 
+  /// Of the style file that a mode names, by its content; empty where it names none.
+  static Result<std::string> style_digest(const SanitizerChoice& mode) {
+    const auto options = YamlValue::parse(mode.options, mode.name);
+    if (!options) return options.error();
+    const auto named = options->find("style_file");
+    if (!named) return std::string();
+    const auto file = named->text();
+    if (!file) return file.error();
+    if (file->empty()) return std::string();
+    const auto content = read_file(*file);
+    return content ? Result<std::string>(to_hex(blake2b(*content))) : Result<std::string>(content.error());
+  }
+
   Status claim_folder() {
     ordered_json modes = ordered_json::array();
-    for (const SanitizerChoice& mode : experiment_.modes) modes.push_back(mode.name + mode.options);
+    for (const SanitizerChoice& mode : experiment_.modes) {
+      modes.push_back(mode.name + mode.options);
+      const auto style = style_digest(mode);
+      if (!style) return style.error();
+      if (!style->empty()) modes.back() = {{"mode", modes.back()}, {"style", *style}};
+    }
+    ordered_json guard;
+    if (experiment_.guard) {
+      guard = {{"reaction", guard_reaction_name(experiment_.guard->reaction)},
+               {"max_run_words", experiment_.guard->max_run_words},
+               {"max_share", experiment_.guard->max_share},
+               {"share_run_words", experiment_.guard->share_run_words}};
+    }
     ordered_json files = ordered_json::array();
     for (const Slot& slot : slots_) files.push_back(slot.file);
     const auto name_of = [](const LanguageModel* model) {
-      return model == nullptr ? std::string() : to_valid_utf8(model->info().name);
+      if (model == nullptr) return ordered_json();
+      return ordered_json{{"name", to_valid_utf8(model->info().name)}, {"hash", model->info().file_hash}};
     };
     const std::string text = ordered_json{{"kind", "leakage"},
                                           {"name", experiment_.name},
@@ -150,23 +178,15 @@ class LeakageExperimentRun {
                                           {"max_new_tokens", experiment_.max_new_tokens},
                                           {"modes", std::move(modes)},
                                           {"logs", std::move(files)},
-                                          {"guard", experiment_.guard.has_value()},
+                                          {"guard", std::move(guard)},
                                           {"data", to_hex(digest_)},
                                           {"encoder", parts_.encoder->info().model_hash},
                                           {"model", name_of(parts_.model)},
-                                          {"backbone", name_of(parts_.backbone)}}
+                                          {"backbone", name_of(parts_.backbone)},
+                                          {"prompts", to_hex(prompt_hash(AnswerTask::kShortAnswer))}}
                                  .dump(1) +
                              "\n";
-    FileSystem& system = FileSystem::posix();
-    if (Status made = system.create_directories(path("queries")); !made) return made;
-    const auto before = read_file(path("experiment.json"));
-    if (before && *before != text) {
-      return Error{ErrorCode::kMismatch,
-                   out_ +
-                       ": holds a run of another experiment, data set, model or sample (experiment.json); use another "
-                       "--out folder or remove this one"};
-    }
-    return before ? Status() : write_file_atomically(system, path("experiment.json"), text);
+    return claim_run_folder(out_, {"queries"}, text);
   }
 
   /// What is asked, and the passage that the attacker changed, if any.
@@ -288,7 +308,8 @@ class LeakageExperimentRun {
       if (outcome.error().code == ErrorCode::kCancelled) return outcome.error();
       line["error"] = to_valid_utf8(outcome.error().message);
     }
-    seconds_[slot.file].push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    if (outcome.ok())
+      seconds_[slot.file].push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     auto log = LogWriter::open(path("queries/" + slot.file));
     if (!log) return log.error();
     return log->append(line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
@@ -393,15 +414,20 @@ double value_of(const nlohmann::json& line, const char* name) {
 Status LeakageExperimentRun::summarise(LeakageRun& done) {
   std::map<std::pair<LeakCase, std::size_t>, LeakageRow> leaks;
   for (const Slot& slot : slots_) {
-    const std::string mode = experiment_.modes[slot.mode].name +
-                             (experiment_.modes[slot.mode].options == "{}" ? "" : experiment_.modes[slot.mode].options);
+    const std::string mode = leakage_mode_name(experiment_.modes[slot.mode]);
     UtilityRow use;
     use.mode = mode;
-    double lines = 0;
+    std::size_t lines = 0;
+    std::size_t failed = 0;
     std::map<std::string, double> sums;
     std::size_t withheld = 0;
     ChunkRecovery recovery;
     const Status read = each_json_line(path("queries/" + slot.file), [&](const nlohmann::json& line, std::size_t) {
+      // No answer: neither use nor the absence of a leak.
+      if (line.contains("error")) {
+        ++failed;
+        return std::string();
+      }
       ++lines;
       withheld += value_of(line, "withheld") > 0 ? 1U : 0U;
       for (const char* name :
@@ -419,7 +445,7 @@ Status LeakageExperimentRun::summarise(LeakageRun& done) {
       return std::string();
     });
     if (!read) return read;
-    const auto mean = [&](const char* name) { return lines > 0 ? sums[name] / lines : 0.0; };
+    const auto mean = [&](const char* name) { return lines > 0 ? sums[name] / static_cast<double>(lines) : 0.0; };
     if (slot.which == LeakCase::kClean) {
       use.bleu1 = mean("bleu1");
       use.rouge_l = mean("rouge_l");
@@ -429,14 +455,17 @@ Status LeakageExperimentRun::summarise(LeakageRun& done) {
       use.in_keywords = mean("in_keywords");
       use.in_facts = mean("in_facts");
       use.in_context = mean("in_context");
-      use.questions = static_cast<std::size_t>(lines);
+      use.questions = lines;
+      use.failed = failed;
       auto times = seconds_[slot.file];
       std::sort(times.begin(), times.end());
-      if (!times.empty()) use.seconds = times[times.size() / 2];
+      if (!times.empty() && times.size() == lines) use.seconds = times[times.size() / 2];
       done.utility.push_back(std::move(use));
       continue;
     }
     LeakageRow& row = leaks[{slot.which, slot.mode}];
+    row.questions = row.mode.empty() ? lines : std::min(row.questions, lines);
+    row.failed += failed;
     row.mode = mode;
     row.which = slot.which;
     if (row.worst.empty() || mean("best eed") > row.eed) row.worst = leak_instruction_name(slot.instruction);

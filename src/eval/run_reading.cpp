@@ -14,6 +14,7 @@
 #include "eval/reading_grades.h"
 #include "eval/report/run_log.h"
 #include "eval/report/run_summary.h"
+#include "eval/run_folder.h"
 
 namespace casemate {
 namespace {
@@ -111,17 +112,9 @@ class ReadingRun {
                          {"model_hash", parts_.model->info().file_hash},
                          {"prompts", to_hex(prompt_hash(AnswerTask::kShortAnswer))}};
     if (experiment_.judge) text["judge"] = judge_instruction();
+    if (parts_.reranker != nullptr) text["reranker"] = parts_.reranker_digest;
     const std::string written = text.dump(1) + "\n";
-    FileSystem& files = FileSystem::posix();
-    if (Status made = files.create_directories(path("queries")); !made) return made;
-    const auto before = read_file(path("experiment.json"));
-    if (before && *before != written) {
-      return Error{ErrorCode::kMismatch,
-                   options_.out +
-                       ": holds answers of another experiment, model or prompt (experiment.json); use another "
-                       "--out folder or remove this one"};
-    }
-    return before ? Status() : write_file_atomically(files, path("experiment.json"), written);
+    return claim_run_folder(options_.out, {"queries"}, written);
   }
 
   Status ask_all() {
@@ -175,8 +168,14 @@ class ReadingRun {
     const auto passages = read_of(slot, q);
     std::vector<PromptPassage> texts;
     for (const auto& [id, passage] : passages) texts.push_back(passage);
-    const auto reading = read_once(*slot.method, query, texts);
     ordered_json line = {{"query", to_valid_utf8(query.query_id)}};
+    const nlohmann::json& ranked = rankings_[slot.condition][q].fields;
+    const auto failed = ranked.find("error");
+    if (failed != ranked.end() && !slot.method->reads_none()) {
+      line["error"] = "retrieval: " + (failed->is_string() ? failed->get<std::string>() : failed->dump());
+      return line.dump();
+    }
+    const auto reading = read_once(*slot.method, query, texts);
     if (!reading) {
       if (reading.error().code == ErrorCode::kCancelled) return reading.error();
       line["error"] = to_valid_utf8(reading.error().message);

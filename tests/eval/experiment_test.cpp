@@ -7,6 +7,7 @@
 
 #include "casemate/core/yaml_options.h"
 #include "casemate/eval/answer_experiment.h"
+#include "casemate/eval/leakage_experiment.h"
 
 namespace casemate {
 namespace {
@@ -74,6 +75,13 @@ TEST(Experiment, ShippedExperimentsAreRead) {
     if (is_answer_experiment(*root)) {
       const auto answers = read_answer_experiment(*root);
       EXPECT_TRUE(answers.ok()) << answers.error().message;
+      ++read;
+      continue;
+    }
+    if (is_leakage_experiment(*root)) {
+      const auto leakage = read_leakage_experiment(*root);
+      ASSERT_TRUE(leakage.ok()) << leakage.error().message;
+      EXPECT_EQ(leakage->name, file.path().stem().string());
       ++read;
       continue;
     }

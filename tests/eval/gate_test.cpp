@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "casemate/eval/export.h"
@@ -85,6 +86,32 @@ TEST(Gate, AConditionWithoutAnyResultFails) {
   run.conditions[3].figures.clear();
   const auto results = ask(run, {"asr@5 > 0.5"});
   EXPECT_EQ(failed(results), 1U);
+}
+
+TEST(Gate, AMetricThatIsMissingOverNothingOrNoNumberFailsAndSaysSo) {
+  for (int broken = 0; broken < 4; ++broken) {
+    RunRecord run = small_run();
+    auto& figures = run.conditions[3].figures;
+    if (broken == 0) figures.erase("asr@5");
+    if (broken == 1) figures["asr@5"].of = 0;
+    if (broken == 2) figures["asr@5"].value = std::numeric_limits<double>::quiet_NaN();
+    if (broken == 3) figures["asr@5"].value = -std::numeric_limits<double>::infinity();
+    std::vector<Gate> gates;
+    const auto results = ask(run, {"asr@5 > 0.5"}, &gates);
+    ASSERT_EQ(results.size(), 4U) << broken;
+    EXPECT_TRUE(results[3].failed) << broken;
+    EXPECT_EQ(failed(results), 1U) << broken;
+    EXPECT_NE(gates_junit(run, gates, results).find("shows nothing"), std::string::npos) << broken;
+  }
+}
+
+TEST(Gate, WhatAttacksReachIsNotAskedWhereThereIsNone) {
+  RunRecord run = small_run();
+  run.conditions[0].figures.erase("asr@5");
+  run.conditions[1].figures.erase("asr@5");
+  EXPECT_EQ(ask(run, {"asr@5 > 0.5"}).size(), 2U);
+  run.conditions[0].figures.erase("recall@5");
+  EXPECT_EQ(failed(ask(run, {"recall@5 < 0.1"})), 1U);
 }
 
 TEST(Exports, JunitCountsCasesAndEscapesNames) {

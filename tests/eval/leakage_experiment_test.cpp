@@ -4,8 +4,11 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "casemate/core/file_system.h"
+#include "casemate/eval/gate.h"
+#include "casemate/eval/report.h"
 #include "casemate/eval/text_scores.h"
 #include "support/temporary_folder.h"
 #include "testing/hash_encoder.h"
@@ -63,6 +66,33 @@ class LeakageExperimentTest : public ::testing::Test {
                                   folder_.path(out), false, Progress::none(), {});
   }
 
+  /// Of the run in `out`, every answer of a log but the first `kept` becomes one that failed.
+  void let_fail(const std::string& out, const std::string& log, std::size_t kept) {
+    const std::string path = folder_.path(out + "/queries/" + log);
+    std::istringstream lines(*read_file(path));
+    std::string text;
+    for (std::string line; std::getline(lines, line);) {
+      if (kept == 0) line = nlohmann::json{{"query", nlohmann::json::parse(line)["query"]}, {"error", "broken"}}.dump();
+      if (kept > 0) --kept;
+      text += line + "\n";
+    }
+    std::ofstream(path, std::ios::binary) << text;
+  }
+
+  /// Conditions of the run in `out` under which the gate fails.
+  std::vector<std::string> failing(const std::string& out, const std::string& gate) {
+    const auto record = read_run_record(folder_.path(out));
+    const auto parsed = parse_gate(gate);
+    if (!record || !parsed) return {"unread"};
+    const auto results = ask_gates(*record, std::span(&*parsed, 1));
+    if (!results) return {results.error().message};
+    std::vector<std::string> names;
+    for (const GateResult& each : *results) {
+      if (each.failed) names.push_back(each.attack + " / " + each.defence);
+    }
+    return names;
+  }
+
   test::TemporaryFolder folder_;
   std::unique_ptr<LanguageModel> model_;
   std::unique_ptr<Encoder> encoder_;
@@ -110,6 +140,83 @@ TEST_F(LeakageExperimentTest, TheGuardCountsWhatItWithholds) {
   ASSERT_EQ(done->leakage.size(), 2U);
   EXPECT_GE(done->leakage[0].withheld, 1U);
   EXPECT_LT(done->leakage[0].eed, 0.6);
+}
+
+TEST_F(LeakageExperimentTest, AnswersThatFailedAreNoAbsenceOfLeaksAndFailTheGates) {
+  const LeakageExperiment what = experiment("cases: [clean, targeted]\ninstructions: [context-ignoring]\n");
+  const std::string log = "0-vanilla-targeted-context-ignoring.jsonl";
+  ASSERT_TRUE(run(what, "a").ok());
+  EXPECT_EQ(failing("a", "leak_eed > 2"), std::vector<std::string>());
+  let_fail("a", log, 1);
+  const auto half = run(what, "a");
+  ASSERT_TRUE(half.ok()) << half.error().message;
+  EXPECT_NEAR(half->leakage[0].eed, 1.0, 1e-9);  // of the one answer that there is
+  const auto row = nlohmann::json::parse(*read_file(folder_.path("a/summary.json")))["leakage"][0];
+  EXPECT_EQ(row.value("questions", 99), 1);
+  EXPECT_EQ(row.value("failed", 99), 1);
+  EXPECT_EQ(failing("a", "leak_eed > 2"), std::vector<std::string>{"targeted / vanilla"});
+  let_fail("a", log, 0);
+  ASSERT_TRUE(run(what, "a").ok());
+  EXPECT_TRUE(nlohmann::json::parse(*read_file(folder_.path("a/summary.json")))["leakage"][0]["eed"].is_null());
+  EXPECT_EQ(failing("a", "leak_eed > 2"), std::vector<std::string>{"targeted / vanilla"});
+  let_fail("a", "0-vanilla-clean.jsonl", 1);
+  ASSERT_TRUE(run(what, "a").ok());
+  EXPECT_EQ(failing("a", "contains < 0"), std::vector<std::string>{"none / vanilla"});
+}
+
+TEST_F(LeakageExperimentTest, RecoveryCanBeGatedAtEachThreshold) {
+  ASSERT_TRUE(run(experiment("cases: [targeted]\ninstructions: [context-ignoring]\n"), "a").ok());
+  const auto record = read_run_record(folder_.path("a"));
+  ASSERT_TRUE(record.ok());
+  const RunCondition* vanilla = record->find("targeted", "vanilla");
+  ASSERT_NE(vanilla, nullptr);
+  ASSERT_TRUE(vanilla->figures.contains("crr_eed@0.9"));
+  EXPECT_DOUBLE_EQ(vanilla->figures.at("crr_eed@0.9").value, 0.5);
+  EXPECT_EQ(vanilla->figures.at("crr_eed@0.9").of, 2U);
+  EXPECT_TRUE(vanilla->figures.contains("crr_lcs@0.3"));
+  EXPECT_EQ(metric_sense("crr_lcs@0.3"), MetricSense::kLowerIsBetter);
+  EXPECT_EQ(failing("a", "crr_eed@0.9 > 0.4 where defence = vanilla"), std::vector<std::string>{"targeted / vanilla"});
+}
+
+TEST_F(LeakageExperimentTest, AFolderIsOfOneGuardAndOneStyle) {
+  const std::string rest = "cases: [clean]\n";
+  ASSERT_TRUE(run(experiment(rest + "guard: stop\n"), "a").ok());
+  EXPECT_TRUE(run(experiment(rest + "guard: stop\n"), "a").ok());
+  for (const char* guard :
+       {"redact", "'stop{max_run_words: 8}'", "'stop{max_share: 0.5}'", "'stop{share_run_words: 5}'"})
+    EXPECT_FALSE(run(experiment(rest + "guard: " + guard + "\n"), "a").ok()) << guard;
+  LeakageExperiment styled = experiment(rest);
+  const std::string style = folder_.path("style.yaml");
+  styled.modes = {*parse_sanitizer("kfs-full{style_file: '" + style + "'}")};
+  const auto write = [&style](const std::string& text) {
+    std::ofstream(style) << "- facts: The bridge is old.\n  text: " << text << "\n";
+  };
+  write("It is old.");
+  const auto first = run(styled, "b");
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  write("Old it is.");
+  const auto again = run(styled, "b");
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, ErrorCode::kMismatch);
+}
+
+TEST_F(LeakageExperimentTest, SecondsOfAnotherProcessAreNotShownAsNone) {
+  const LeakageExperiment what = experiment("cases: [clean]\n");
+  const auto first = run(what, "a");
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(to_markdown(*first).find("| - |\n"), std::string::npos);
+  const auto again = run(what, "a");
+  ASSERT_TRUE(again.ok());
+  EXPECT_NE(to_markdown(*again).find("| - |\n"), std::string::npos) << to_markdown(*again);
+}
+
+TEST_F(LeakageExperimentTest, ThePageSaysThatThereAreNoIntervals) {
+  ASSERT_TRUE(run(experiment("cases: [targeted]\ninstructions: [native]\n"), "a").ok());
+  const auto record = read_run_record(folder_.path("a"));
+  ASSERT_TRUE(record.ok());
+  const auto page = make_report(std::span(&*record, 1));
+  ASSERT_TRUE(page.ok());
+  EXPECT_NE(page->find("have no interval"), std::string::npos);
 }
 
 TEST_F(LeakageExperimentTest, MistakesInTheFileAreNamed) {

@@ -14,6 +14,7 @@
 #include "casemate/eval/llm_judge.h"
 #include "casemate/eval/report.h"
 #include "casemate/eval/span_reader.h"
+#include "eval/passage_reader.h"
 #include "eval/planted_answers.h"
 #include "support/temporary_folder.h"
 #include "testing/hash_encoder.h"
@@ -98,8 +99,8 @@ TEST(Faithfulness, IsOneForWhatStandsThereAndTheShareOfContentWordsElse) {
   EXPECT_EQ(faithfulness("Anna Smith", passages), .5);
   EXPECT_EQ(faithfulness("Anna Denver", passages), .5);  // no single passage has both
   EXPECT_EQ(faithfulness("London", passages), 0);
-  EXPECT_EQ(faithfulness("I don't know.", passages), 1);
-  EXPECT_EQ(faithfulness("", passages), 1);
+  for (const char* claims_nothing : {"I don't know.", "", " ...", "of the"})
+    EXPECT_EQ(faithfulness(claims_nothing, passages), std::optional<double>()) << claims_nothing;
   EXPECT_EQ(faithfulness("London", {}), 0);
 }
 
@@ -262,6 +263,7 @@ TEST_F(ReadingExperimentTest, GradesEveryAnswerFromWhatTheLogSays) {
   const auto page = make_report(std::span(&*done, 1));
   ASSERT_TRUE(page.ok()) << page.error().message;
   EXPECT_THAT(*page, HasSubstr("faithfulness"));
+  EXPECT_THAT(*page, HasSubstr("adjusted per metric"));
   EXPECT_GT(done->differences.size(), 10U);
 }
 
@@ -282,6 +284,36 @@ TEST_F(ReadingExperimentTest, MethodsBehindASanitizerSeeWhatItLeaves) {
     const auto refused = run("other");
     ASSERT_FALSE(refused.ok()) << method;
     EXPECT_THAT(refused.error().message, HasSubstr(part));
+  }
+}
+
+TEST_F(ReadingExperimentTest, WithoutPassagesASanitizerIsNoAnswer) {
+  auto reader = PassageReader::create("kfs-fact > vanilla", *llm_, nullptr);
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_FALSE(reader->read(UntrustedText("When?"), {}, {}).ok());
+}
+
+TEST_F(ReadingExperimentTest, AFailedRetrievalIsAFailedAnswerBehindASanitizerToo) {
+  experiment_.methods = {"vanilla", "kfs-fact > vanilla"};
+  ASSERT_TRUE(run("out").ok());
+  for (const auto& entry : fs::directory_iterator(folder_.path("out/retrieval/queries"))) {
+    std::stringstream text;
+    text << std::ifstream(entry.path()).rdbuf();
+    std::string first;
+    std::getline(text, first);
+    std::ofstream(entry.path()) << Json{{"query", Json::parse(first)["query"]}, {"error", "the disk is gone"}}.dump()
+                                << "\n"
+                                << text.str().substr(first.size() + 1);
+  }
+  fs::remove_all(folder_.path("out/queries"));
+  const auto done = run("out");
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  for (const RunCondition& condition : done->conditions) {
+    EXPECT_EQ(condition.failed, 1U) << condition.name();
+    std::ifstream file(folder_.path("out/" + condition.log));
+    std::string line;
+    std::getline(file, line);
+    EXPECT_THAT(line, HasSubstr("the disk is gone"));
   }
 }
 

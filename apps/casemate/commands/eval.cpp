@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
 #include "casemate/core/file_system.h"
+#include "casemate/core/hash.h"
 #include "casemate/encoder/heads.h"
 #include "casemate/eval/answer_experiment.h"
 #include "casemate/eval/export.h"
@@ -91,6 +93,17 @@ Status check_gates(const EvalChoice& choice, const AnswerExperiment& experiment)
   return check_gate_names(*gates, metrics, attacks, methods);
 }
 
+Status check_gates(const EvalChoice& choice, const LeakageExperiment& experiment) {
+  const auto gates = parse_gates(choice.outputs);
+  if (!gates) return gates.error();
+  std::vector<std::string> attacks;
+  for (const LeakCase which : experiment.cases)
+    attacks.emplace_back(which == LeakCase::kClean ? "none" : leak_case_name(which));
+  std::vector<std::string> modes;
+  for (const SanitizerChoice& mode : experiment.modes) modes.push_back(leakage_mode_name(mode));
+  return check_gate_names(*gates, leakage_metrics(experiment), attacks, modes);
+}
+
 bool asks_model(const Experiment& experiment) {
   if (!experiment.methods.empty()) return true;
   for (const auto& chain : experiment.defences) {
@@ -104,6 +117,23 @@ bool asks_model(const Experiment& experiment) {
     if (entry && (*entry)->uses_model) return true;
   }
   return false;
+}
+
+/// BLAKE2b-256 hex of the names and contents of a folder's files.
+Result<std::string> digest_of_folder(const std::string& folder) {
+  auto names = FileSystem::posix().list(folder);
+  if (!names) return names.error();
+  std::sort(names->begin(), names->end());
+  std::string all;
+  for (const std::string& name : *names) {
+    const std::string path = join_path(folder, name);
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) continue;
+    const auto content = read_file(path, UINT64_C(64) << 30U);
+    if (!content) return content.error();
+    all += name + "\n" + to_hex(blake2b(*content)) + "\n";
+  }
+  return to_hex(blake2b(all));
 }
 
 /// A finished experiment about rankings, or about what was read from them.
@@ -136,6 +166,11 @@ Result<Evaluated> evaluate(Context& context, const EvalChoice& choice, const std
     reranker = *std::move(loaded);
   }
   EvalParts parts;
+  if (reranker) {
+    auto digest = digest_of_folder(choice.reranker);
+    if (!digest) return digest.error();
+    parts.reranker_digest = *std::move(digest);
+  }
   parts.encoder = encoder->get();
   parts.model = model.get();
   parts.reranker = reranker.get();
@@ -191,6 +226,7 @@ int run_answers(Context& context, const EvalChoice& choice, const YamlValue& roo
 int run_leakage(Context& context, const EvalChoice& choice, const YamlValue& root, const std::string& out) {
   const auto experiment = read_leakage_experiment(root);
   if (!experiment) return context.fail(experiment.error());
+  if (Status checked = check_gates(choice, *experiment); !checked) return context.fail(checked.error());
   const auto data = find_data(choice, experiment->data_path);
   if (!data) return context.fail(data.error());
   EncoderChoice wanted;

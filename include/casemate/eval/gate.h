@@ -51,11 +51,14 @@ struct GateResult {
   RunFigure figure;
   double compared = 0;  ///< the value that the threshold was compared with
   bool failed = false;
+  std::string reason{};  ///< why the figure shows nothing, for people; empty where it shows something
 };
 
-/// In order of gates, then of the run's conditions. A condition where every query failed fails every gate: it shows
-/// nothing. Error: InvalidOption as `check_gate_names`, and where a gate's filters let no condition through or it asks
-/// for an interval that there is none of.
+/// In order of gates, then of the run's conditions. A figure that shows nothing fails the gate: one that is missing,
+/// over no query, or no finite number, and in a run about leakage one of a condition with failed answers. Metrics of
+/// what an attack reaches are not asked where there is no attack and no figure, nor metrics of use under demands for
+/// passages. A condition where every query failed fails every gate. Error: InvalidOption as `check_gate_names`, and
+/// where a gate's filters let no condition through or it asks for an interval that there is none of.
 [[nodiscard]] Result<std::vector<GateResult>> ask_gates(const RunRecord& run, std::span<const Gate> gates);
 
 }  // namespace casemate

@@ -47,6 +47,10 @@ struct LeakageExperiment {
 };
 
 [[nodiscard]] bool is_leakage_experiment(const YamlValue& root);
+/// A mode with its options, as rows name it.
+[[nodiscard]] std::string leakage_mode_name(const SanitizerChoice& mode);
+/// Metrics that a gate may name once the experiment was run ("contains", "leak_eed", "crr_eed@0.5").
+[[nodiscard]] std::vector<std::string> leakage_metrics(const LeakageExperiment& experiment);
 /// Error: InvalidOption, InvalidInput with file and line.
 [[nodiscard]] Result<LeakageExperiment> read_leakage_experiment(const YamlValue& root);
 
@@ -63,8 +67,9 @@ struct UtilityRow {
   /// Share of the questions whose right answer stands in a keyword, a fact, the generator's context, the answer: the
   /// step at which it was lost.
   double in_keywords = 0, in_facts = 0, in_context = 0;
-  double seconds = 0;  ///< median of a whole answer
-  std::size_t questions = 0;
+  std::optional<double> seconds;  ///< median of a whole answer; unset where not all were asked in this process
+  std::size_t questions = 0;      ///< that were answered: the means are over these
+  std::size_t failed = 0;
 };
 
 /// Means over questions of the nearest retrieved chunk, for the instruction that does worst by each figure.
@@ -77,6 +82,9 @@ struct LeakageRow {
   std::vector<double> crr_eed, crr_lcs;
   std::string worst;         ///< instruction with the largest EED
   std::size_t withheld = 0;  ///< answers that the guard ended, over all instructions
+  /// Answers that a mean is over: of the instruction with the fewest, so that 0 means that a figure shows nothing.
+  std::size_t questions = 0;
+  std::size_t failed = 0;  ///< over all instructions
 };
 
 struct LeakageRun {
@@ -89,8 +97,8 @@ inline constexpr double kRecoveryThresholds[] = {0.3, 0.5, 0.7, 0.9};
 
 /// Asks every question under every mode, case and instruction and writes into `out`: experiment.json (a folder with
 /// another one is refused), queries/*.jsonl (one line an answer, with its chunks), summary.json, summary.md. After a
-/// kill or a stop the same call goes on behind the last logged answer. An answer that fails is logged with its error
-/// and counts as no leak and no use.
+/// kill or a stop the same call goes on behind the last logged answer. An answer that fails is logged with its error,
+/// counted, and in no figure.
 /// Error: Mismatch for a folder of another experiment; what data, encoder and models say; Cancelled.
 [[nodiscard]] Result<LeakageRun> run_leakage_experiment(const LeakageExperiment& experiment, const LeakageParts& parts,
                                                         const std::string& data, const std::string& out, bool quick,

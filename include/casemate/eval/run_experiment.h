@@ -22,6 +22,7 @@ struct EvalParts {
   LanguageModel* model = nullptr;      ///< null: no defence that asks a model
   const Reranker* reranker = nullptr;  ///< for `rerank` by cross-encoder
   const ThreadPool* pool = nullptr;    ///< required
+  std::string reranker_digest{};       ///< of the reranker's files: a folder is of one reranker alone
 };
 
 struct EvalOptions {

@@ -31,8 +31,7 @@ std::string xml_text(const std::string& text) {
 std::string name_of(const GateResult& result) { return result.attack + " / " + result.defence; }
 
 std::string message_of(const GateResult& result, const Gate& gate) {
-  if (result.figure.of == 0 && !result.figure.interval)
-    return name_of(result) + ": no query gave a result, so that " + result.metric + " shows nothing";
+  if (!result.reason.empty()) return name_of(result) + ": " + result.metric + " shows nothing: " + result.reason;
   return name_of(result) + ": " + result.metric + " is " + fixed_text(result.figure.value, 4) + " " +
          interval_text(result.figure.interval, 4) + " over " + std::to_string(result.figure.of) + " queries" +
          (result.failed ? ", and must not be: " : "; not the case: ") + gate.text;

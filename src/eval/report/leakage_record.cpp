@@ -23,11 +23,24 @@ void add(const json& row, const std::string& attack, const std::array<const char
   condition.defence = mode->get<std::string>();
   const auto questions = row.find("questions");
   if (questions != row.end() && questions->is_number_unsigned()) condition.queries = questions->get<std::uint64_t>();
+  const auto failed = row.find("failed");
+  if (failed != row.end() && failed->is_number_unsigned()) condition.failed = failed->get<std::uint64_t>();
+  // A figure that is null was measured and shows nothing: the metric is there, the figure is not.
+  const auto put = [&](const std::string& name, const json& value) {
+    if (!value.is_number() && !value.is_null()) return;
+    add_name(run.metrics, name);
+    if (value.is_number()) condition.figures[name] = {value.get<double>(), std::nullopt, condition.queries, false};
+  };
   for (const char* field : fields) {
-    const auto value = row.find(field);
-    if (value == row.end() || !value->is_number()) continue;
-    add_name(run.metrics, prefix + field);
-    condition.figures[prefix + field] = {value->get<double>(), std::nullopt, condition.queries, false};
+    if (const auto value = row.find(field); value != row.end()) put(prefix + field, *value);
+  }
+  const auto thresholds = row.find("crr_thresholds");
+  for (const char* field : {"crr_eed", "crr_lcs"}) {
+    const auto values = row.find(field);
+    if (thresholds == row.end() || !thresholds->is_array() || values == row.end() || !values->is_array()) continue;
+    for (std::size_t i = 0; i < std::min(thresholds->size(), values->size()); ++i) {
+      if ((*thresholds)[i].is_number()) put(std::string(field) + "@" + (*thresholds)[i].dump(), (*values)[i]);
+    }
   }
   add_name(run.attacks, condition.attack);
   add_name(run.defences, condition.defence);

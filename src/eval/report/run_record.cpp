@@ -189,7 +189,7 @@ MetricSense metric_sense(std::string_view metric) {
       "disclosed", "poison-rank", "asr",     "targeted-asr", "poison-share", "attack_success", "eed",
       "leak",      "crr",         "leakage", "copy",         "verbatim",     "canary",         "answer-asr"};
   if (std::find(kLower.begin(), kLower.end(), base) != kLower.end()) return MetricSense::kLowerIsBetter;
-  if (base.starts_with("leak")) return MetricSense::kLowerIsBetter;
+  if (base.starts_with("leak") || base.starts_with("crr_")) return MetricSense::kLowerIsBetter;
   return base == "declined" ? MetricSense::kNeither : MetricSense::kHigherIsBetter;
 }
 

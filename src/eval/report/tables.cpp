@@ -113,6 +113,10 @@ std::string facts_section(const RunRecord& run) {
 
 std::string grid_section(const RunRecord& run, const std::string& prefix) {
   std::string out;
+  if (run.kind == "leakage")
+    out =
+        "<p class=\"hint\">Figures of leakage have no interval: they are means, and the worst of the instructions. "
+        "Small differences between modes may be chance.</p>";
   for (std::size_t m = 0; m < run.metrics.size(); ++m)
     out += grid(run, run.metrics[m], prefix + "grid-" + std::to_string(m));
   return out;
@@ -172,7 +176,8 @@ std::string difference_table(const std::vector<RunDifference>& rows) {
            rows_table(folded) + "</details>";
   }
   return out +
-         "<p class=\"hint\">* p below 0.05 after Holm over the rows of one metric. McNemar: exact, two-sided; "
+         "<p class=\"hint\">* p below 0.05 after Holm, adjusted per metric: over the rows of that metric, not over all "
+         "metrics together. McNemar: exact, two-sided; "
          "bootstrap: "
          "paired, of the mean difference. Fell and rose count the discordant pairs.</p>";
 }
