@@ -182,6 +182,8 @@ TEST_F(LeakageExperimentTest, AFolderIsOfOneGuardAndOneStyle) {
   const std::string rest = "cases: [clean]\n";
   ASSERT_TRUE(run(experiment(rest + "guard: stop\n"), "a").ok());
   EXPECT_TRUE(run(experiment(rest + "guard: stop\n"), "a").ok());
+  const auto claimed = nlohmann::json::parse(*read_file(folder_.path("a/experiment.json")));
+  EXPECT_EQ(claimed["model"]["hash"], model_->info().file_hash);  // two models may have one name
   for (const char* guard :
        {"redact", "'stop{max_run_words: 8}'", "'stop{max_share: 0.5}'", "'stop{share_run_words: 5}'"})
     EXPECT_FALSE(run(experiment(rest + "guard: " + guard + "\n"), "a").ok()) << guard;
