@@ -1,6 +1,9 @@
 #include "disclosure.h"
 
-#include <array>
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
 
 namespace casemate::server {
 namespace {
@@ -8,30 +11,72 @@ namespace {
 /// Bounds the memory that one day's keys and documents take.
 constexpr std::size_t kMostEntries = 1'000'000;
 
+using Names = std::span<const std::string_view>;
+
+// What a reader sees of an answer, its sources and its evidence: nothing of it is a passage's text. A field that is new
+// is hidden until somebody lists it.
+constexpr std::string_view kOfAnswers[] = {"policy",   "question", "sources",       "evidence",     "degraded",
+                                           "trace_id", "method",   "finish_reason", "passages_used"};
+constexpr std::string_view kOfSources[] = {"number", "cited", "id", "document", "rank", "sanitised"};
+constexpr std::string_view kOfStages[] = {"version",  "stages", "stage",    "passages_in", "passages_out",
+                                          "verdicts", "chunk",  "decision", "copy_of"};
+constexpr std::string_view kOfSanitizers[] = {
+    "sanitizer",  "mode", "context_characters",      "disclosed_characters", "passages",
+    "characters", "read", "longest_shared_run_words"};
+constexpr std::string_view kOfGuards[] = {
+    "guard", "incidents", "kind", "form", "canary", "longest_run_words", "largest_share", "ended", "redacted"};
+constexpr std::string_view kOfGeneration[] = {"generation",    "from_passages", "decoded_tokens",
+                                              "reused_tokens", "certified",     "k_prime"};
+constexpr Names kShown[] = {kOfAnswers, kOfSources, kOfStages, kOfSanitizers, kOfGuards, kOfGeneration};
+
+/// Required by the described form: empty strings, lists and objects.
+constexpr std::string_view kEmptied[] = {"title",  "text",     "reason", "notes",     "parameters",
+                                         "groups", "keywords", "facts",  "limited_by"};
+
+bool listed(Names names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+bool shown(std::string_view name) {
+  return std::any_of(std::begin(kShown), std::end(kShown), [&](Names names) { return listed(names, name); });
+}
+
 }  // namespace
 
-bool withholds_passages(const Services& services, const Caller& caller, std::string_view policy) {
-  if (caller.role != Role::kReader) return false;
-  if (policy.empty()) return protects_passages(services.engine.default_policy(caller.tenant));
-  for (const Policy& each : services.engine.policies()) {
-    // A plain name means the dated one: eight characters more.
-    if (each.name == policy || (each.name.size() == policy.size() + 8 && each.name.starts_with(policy)))
-      return protects_passages(each);
+std::variant<const Policy*, ApiError> policy_for(const Services& services, const Caller& caller,
+                                                 std::string_view named) {
+  const Policy& standard = services.engine.default_policy(caller.tenant);
+  if (named.empty()) return &standard;
+  const auto found = services.engine.policy(named);
+  if (!found) return api_error(found.error());
+  if (withholds_passages(caller, standard) && !protects_passages(**found)) {
+    return ApiError{403, "permission_error", "policy_protects_less",
+                    "the policy of this server protects passages: a reader cannot name one that does not", "policy"};
   }
-  return true;  // a name that means nothing here shows nothing
+  return *found;
+}
+
+bool withholds_passages(const Caller& caller, const Policy& policy) {
+  return caller.role == Role::kReader && protects_passages(policy);
 }
 
 void hide_passages(Json& value) {
-  static constexpr std::array kHidden = {"title",         "text",  "answer",     "keywords", "candidates",
-                                         "facts",         "draft", "draft_loss", "hints",    "counts",
-                                         "resynthesised", "steps", "vote",       "source",   "groups"};
-  if (value.is_object()) {
-    for (const char* name : kHidden) value.erase(name);
-    if (value.contains("certificate")) value["certificate"] = nullptr;
-    for (auto& [name, item] : value.items()) hide_passages(item);
-  } else if (value.is_array()) {
+  if (value.is_array()) {
     for (Json& item : value) hide_passages(item);
   }
+  if (!value.is_object()) return;
+  Json out = Json::object();
+  for (auto& [name, item] : value.items()) {
+    if (name == "source") {
+      out[name] = {{"path", ""}, {"begin", 0}, {"end", 0}};
+    } else if (listed(kEmptied, name) && !item.is_null()) {
+      out[name] = item.is_string() ? Json("") : item.is_array() ? Json::array() : Json::object();
+    } else if (name == "certificate") {
+      out[name] = nullptr;
+    } else if (shown(name)) {
+      hide_passages(item);
+      out[name] = std::move(item);
+    }
+  }
+  value = std::move(out);
 }
 
 ApiError passages_protected() {
@@ -40,9 +85,10 @@ ApiError passages_protected() {
 }
 
 bool DisclosureBudget::take(const std::string& key, const std::string& document, std::size_t characters) {
-  const std::int64_t day = clock_.unix_seconds() / 86'400;
   const std::lock_guard lock(mutex_);
-  if (day != day_) {
+  const std::int64_t day = clock_.unix_seconds() / 86'400;
+  // A clock that is set back gives nobody a new day.
+  if (day > day_) {
     seen_.clear();
     day_ = day;
   }

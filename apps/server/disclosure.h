@@ -6,17 +6,28 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <variant>
 
 #include "casemate/core/clock.h"
 #include "services.h"
 
 namespace casemate::server {
 
-/// True where the policy that a request names ("": its tenant's default) protects passages and the caller is a reader.
-[[nodiscard]] bool withholds_passages(const Services& services, const Caller& caller, std::string_view policy);
+/// The policy that a request follows from its start to its end, whatever the default becomes meanwhile; `named` ""
+/// means the tenant's default. A reader whose default protects passages does not choose less: 403 for a policy that
+/// does not protect them. 404 for a name that this server does not have. Every route that takes a policy's name asks
+/// here, once.
+[[nodiscard]] std::variant<const Policy*, ApiError> policy_for(const Services& services, const Caller& caller,
+                                                               std::string_view named);
 
-/// Leaves ids, ranks and decisions of hits, sources and evidence, and takes out every text that could be a passage's:
-/// titles, texts, keywords, facts, drafts, answers of groups, and certificates, whose hashes would tell a guess right.
+/// True where `policy` protects passages and the caller is a reader.
+[[nodiscard]] bool withholds_passages(const Caller& caller, const Policy& policy);
+
+/// Leaves what is listed of sources and evidence: ids, ranks, decisions, counts. Whatever else there is goes, and so
+/// does every text that could be a passage's or speak of one: titles, texts, reasons, notes, parameters, keywords,
+/// facts, scores, and certificates, whose hashes would tell a guess right. What the described form requires stays,
+/// empty.
 void hide_passages(Json& value);
 
 /// 403: the route would show passages.
@@ -37,7 +48,7 @@ class DisclosureBudget {
   const Clock& clock_;
   std::mutex mutex_;
   std::int64_t day_ = 0;
-  std::map<std::pair<std::string, std::string>, std::size_t> seen_;  ///< of today; empties itself at midnight
+  std::map<std::pair<std::string, std::string>, std::size_t> seen_;  ///< of day_; empties itself at midnight
 };
 
 inline constexpr std::size_t kDisclosedCharacters = 1000;

@@ -127,20 +127,27 @@ Status Engine::reset_default_policy(std::string_view name) {
   return {};
 }
 
-Result<const Pipeline*> Engine::pipeline(std::string_view tenant, std::string_view policy) const {
-  const auto found = policy.empty() ? Result<std::size_t>(default_of(tenant)) : find(policy);
+std::size_t Engine::index_of(const Policy& policy) const {
+  return static_cast<std::size_t>(&policy - policies_.data());
+}
+
+Result<const Policy*> Engine::policy(std::string_view name) const {
+  const auto found = find(name);
   if (!found) return found.error();
+  return &policies_[*found];
+}
+
+Result<const Pipeline*> Engine::pipeline(const Policy& policy) const {
   if (pipelines_.empty())
     return Error{ErrorCode::kInvalidArgument,
                  "this server has no store: it screens, answers from given passages and verifies"};
-  return const_cast<const Pipeline*>(pipelines_[*found].get());
+  return const_cast<const Pipeline*>(pipelines_[index_of(policy)].get());
 }
 
-Result<const Screening*> Engine::screening(std::string_view tenant, std::string_view policy) const {
-  const auto found = policy.empty() ? Result<std::size_t>(default_of(tenant)) : find(policy);
-  if (!found) return found.error();
-  if (!screenings_[*found]) return screenings_[*found].error();
-  return &*screenings_[*found];
+Result<const Screening*> Engine::screening(const Policy& policy) const {
+  const Result<Screening>& made = screenings_[index_of(policy)];
+  if (!made) return made.error();
+  return &*made;
 }
 
 void Engine::refresh() {

@@ -67,11 +67,12 @@ class Engine {
   /// For all tenants, whatever they had chosen. Error: NotFound.
   [[nodiscard]] Status reset_default_policy(std::string_view name);
 
-  /// The pipeline of a policy; "" means the tenant's default. Error: NotFound for other names, listing them;
-  /// InvalidArgument where no store is served.
-  [[nodiscard]] Result<const Pipeline*> pipeline(std::string_view tenant, std::string_view policy) const;
-  /// Error: NotFound; what the policy's defences say where they cannot run without a store.
-  [[nodiscard]] Result<const Screening*> screening(std::string_view tenant, std::string_view policy) const;
+  /// By its dated or plain name. Error: NotFound for other names, listing those that there are.
+  [[nodiscard]] Result<const Policy*> policy(std::string_view name) const;
+  /// `policy` is one of policies(). Error: InvalidArgument where no store is served.
+  [[nodiscard]] Result<const Pipeline*> pipeline(const Policy& policy) const;
+  /// `policy` is one of policies(). Error: what its defences say where they cannot run without a store.
+  [[nodiscard]] Result<const Screening*> screening(const Policy& policy) const;
   /// Picks up what other processes committed. Also done by itself every second.
   void refresh();
 
@@ -79,6 +80,7 @@ class Engine {
   Engine(EngineParts parts, std::vector<Policy> policies) : parts_(std::move(parts)), policies_(std::move(policies)) {}
   [[nodiscard]] std::size_t default_of(std::string_view tenant) const;
   [[nodiscard]] Result<std::size_t> find(std::string_view policy) const;
+  [[nodiscard]] std::size_t index_of(const Policy& policy) const;
   [[nodiscard]] Status make_pipelines();
   void make_screenings();
 

@@ -42,11 +42,18 @@ std::uint64_t descriptor_limit() {
 /// Descriptors that connections leave for the store and its writers. They are numbered from the least that is free.
 std::uint64_t kept_descriptors() { return std::clamp<std::uint64_t>(descriptor_limit() / 8, 8, 64); }
 
-/// As many as this process may have: usual limits are meant for programs that wait for one descriptor at a time.
-void raise_descriptor_limit() {
+/// Descriptors beside those of connections: the store, its writers, models, the log.
+constexpr rlim_t kOtherDescriptors = 1024;
+
+/// As many as `connections` need, where this process may have them: usual limits are meant for programs that wait for
+/// one descriptor at a time. No more: where a container allows 1e9, whatever goes through all of them would take
+/// minutes.
+void raise_descriptor_limit(int connections) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
+  const rlim_t wanted = std::max(limit.rlim_cur, static_cast<rlim_t>(connections) + kOtherDescriptors);
+  if (limit.rlim_cur == RLIM_INFINITY || wanted == limit.rlim_cur) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
@@ -91,7 +98,7 @@ Result<std::unique_ptr<Server>> Server::create(const ServerOptions& options, con
                                                Lanes lanes, Metrics& metrics, Log& log) {
   const auto address = parse_address(options.address);
   if (!address) return address.error();
-  raise_descriptor_limit();
+  raise_descriptor_limit(options.max_connections);
   auto state = std::make_unique<State>(Shared{options, router, gate, lanes, metrics, log});
   const tcp::endpoint endpoint(*address, options.port);
   error_code code;

@@ -84,11 +84,12 @@ Response finish(const Services& services, Exchange& exchange, const Asked& asked
   out["certificate"] = certificate.empty() ? Json() : Json::parse(certificate);
   out["trace_id"] = request.trace_id;
   if (!sees_scores(services, request.caller)) hide_scores(out);
-  if (withholds_passages(services, request.caller, "")) {
+  if (withholds_passages(request.caller, services.engine.default_policy(request.caller.tenant))) {
     // The passages are the client's own, but what each group says of them is not for a reader of this server.
-    Json answer = std::move(out["answer"]);
-    hide_passages(out);
-    out["answer"] = std::move(answer);
+    Json hidden = out;
+    hide_passages(hidden);
+    hidden["answer"] = std::move(out["answer"]);
+    out = std::move(hidden);
   }
   return json_response(out);
 }

@@ -1,6 +1,7 @@
 // POST /v1/chat/completions in OpenAI's shape.
 #include <array>
 #include <climits>
+#include <set>
 
 #include "../audit_log.h"
 #include "../conversation.h"
@@ -16,7 +17,10 @@ constexpr std::string_view kModel = "casemate";
 
 struct Asked {
   std::string model;
-  std::string policy;
+  std::string policy_name;         ///< as the request names it; "": the default
+  const Policy* policy = nullptr;  ///< what the request follows to its end
+  bool withholds = false;          ///< passages, from this caller
+  std::set<std::string> withheld;  ///< documents for which the caller's budget had no room
   Conversation conversation;
   QueryOptions options;
   bool stream = false;
@@ -49,7 +53,7 @@ std::optional<ApiError> read_extension(const Json& extension, const Services& se
   Fields fields(extension, "casemate.");
   int top_k = 0;
   std::vector<std::string> options;
-  fields.text("policy", out.policy, 128).integer("top_k", top_k, 1, services.limits.max_top_k);
+  fields.text("policy", out.policy_name, 128).integer("top_k", top_k, 1, services.limits.max_top_k);
   fields.texts("options", options, 26, 4096);
   read_filter(fields, "filter", caller, out.options.filter);
   if (top_k > 0) out.options.top_k = top_k;
@@ -74,7 +78,7 @@ std::variant<Asked, ApiError> read_request(const Services& services, const Reque
   if (auto wrong = fields.finish_ignoring_unknown()) return *std::move(wrong);
   if (auto wrong = check_supported(body)) return *std::move(wrong);
   if (out.model.starts_with("casemate:")) {
-    out.policy = out.model.substr(kModel.size() + 1);
+    out.policy_name = out.model.substr(kModel.size() + 1);
   } else if (out.model != kModel) {
     return ApiError{404, "invalid_request_error", "model_not_found",
                     "there is no model of that name; GET /v1/models lists them", "model"};
@@ -160,7 +164,11 @@ Json about(const Services& services, const Request& request, const Asked& asked,
   for (const DegradedStage& each : answer.evidence.degraded) about["degraded"].push_back(each.stage);
   hide_folders(about);
   if (!sees_scores(services, request.caller)) hide_scores(about);
-  if (withholds_passages(services, request.caller, asked.policy)) hide_passages(about);
+  if (asked.withholds) {
+    hide_passages(about);
+    about["withheld"] = Json::array();
+    for (const std::string& document : asked.withheld) about["withheld"].push_back(UntrustedText(document).for_json());
+  }
   return about;
 }
 
@@ -222,12 +230,19 @@ Response complete(const Services& services, DisclosureBudget& budget, Exchange& 
   auto read = read_request(services, request, std::get<Json>(body));
   if (const auto* wrong = std::get_if<ApiError>(&read)) return error_response(*wrong);
   Asked& asked = std::get<Asked>(read);
-  if (withholds_passages(services, request.caller, asked.policy)) {
-    asked.options.may_disclose = [&budget, key = request.caller.key](const std::string& document, std::size_t count) {
-      return budget.take(key, document, count);
+  const auto chosen = policy_for(services, request.caller, asked.policy_name);
+  if (const auto* wrong = std::get_if<ApiError>(&chosen)) return error_response(*wrong);
+  asked.policy = std::get<const Policy*>(chosen);
+  asked.withholds = withholds_passages(request.caller, *asked.policy);
+  if (asked.withholds) {
+    asked.options.may_disclose = [&budget, &asked, key = request.caller.key](const std::string& document,
+                                                                             std::size_t count) {
+      if (budget.take(key, document, count)) return true;
+      asked.withheld.insert(document);
+      return false;
     };
   }
-  const auto pipeline = services.engine.pipeline(request.caller.tenant, asked.policy);
+  const auto pipeline = services.engine.pipeline(*asked.policy);
   if (!pipeline) return failed(services, exchange, pipeline.error());
   if (services.engine.model() == nullptr) return error_response(not_found("this server has no language model"));
   if (asked.stream) return stream(services, exchange, asked, **pipeline);

@@ -1,4 +1,5 @@
 // /v1/documents and /v1/jobs.
+#include "../disclosure.h"
 #include "../ingestor.h"
 #include "../services.h"
 #include "casemate/core/clock.h"
@@ -130,16 +131,23 @@ Response add(const Services& services, Exchange& exchange) {
   return json_response(job ? job_json(*job) : Json{{"id", *id}}, 202);
 }
 
-Json document_json(const StoredDocument& document) {
-  return {{"id", UntrustedText(document.id).for_json()},
-          {"object", "document"},
-          {"title", document.title.for_json()},
-          {"format", document.format},
-          {"labels", document.labels},
-          {"trusted", document.trusted},
-          {"passages", document.chunk_count},
-          {"ingested_at", format_utc(document.ingested_at)},
-          {"content_hash", to_hex(document.content_hash)}};
+/// `withholds`: the caller is not to learn what is in it; a hash would tell a guess right.
+Json document_json(const StoredDocument& document, bool withholds) {
+  Json out = {{"id", UntrustedText(document.id).for_json()},
+              {"object", "document"},
+              {"title", document.title.for_json()},
+              {"format", document.format},
+              {"labels", document.labels},
+              {"trusted", document.trusted},
+              {"passages", document.chunk_count},
+              {"ingested_at", format_utc(document.ingested_at)},
+              {"content_hash", to_hex(document.content_hash)}};
+  if (withholds) out["title"] = out["content_hash"] = nullptr;
+  return out;
+}
+
+bool withholds(const Services& services, const Caller& caller) {
+  return withholds_passages(caller, services.engine.default_policy(caller.tenant));
 }
 
 Response list(const Services& services, Exchange& exchange) {
@@ -152,6 +160,7 @@ Response list(const Services& services, Exchange& exchange) {
           ApiError{400, "invalid_request_error", "invalid_value", "limit must be in 1 to 1000", "limit"});
     limit = value.get<int>();
   }
+  const bool hidden = withholds(services, request.caller);
   std::string after = query_value(request.query, "after").value_or("");
   Json data = Json::array();
   bool more = true;
@@ -162,7 +171,7 @@ Response list(const Services& services, Exchange& exchange) {
     more = page->size() == static_cast<std::size_t>(limit) + 1;
     for (const StoredDocument& document : *page) {
       after = document.id;
-      if (may_see(request.caller, document.labels)) data.push_back(document_json(document));
+      if (may_see(request.caller, document.labels)) data.push_back(document_json(document, hidden));
     }
   }
   const bool has_more = data.size() > static_cast<std::size_t>(limit);
@@ -176,7 +185,7 @@ Response show(const Services& services, Exchange& exchange) {
   if (!document && document.error().code != ErrorCode::kNotFound) return failed(services, exchange, document.error());
   if (!document || !may_see(request.caller, document->labels))
     return error_response(not_found("there is no document with that id"));
-  return json_response(document_json(*document));
+  return json_response(document_json(*document, withholds(services, request.caller)));
 }
 
 Response remove(const Services& services, Exchange& exchange) {

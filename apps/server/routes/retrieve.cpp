@@ -28,9 +28,12 @@ Response retrieve(const Services& services, Exchange& exchange) {
     if (!parsed) return error_response(parsed.error());
     options.mode = *parsed;
   }
-  const auto pipeline = services.engine.pipeline(request.caller.tenant, policy);
+  const auto chosen = policy_for(services, request.caller, policy);
+  if (const auto* wrong = std::get_if<ApiError>(&chosen)) return error_response(*wrong);
+  const Policy& followed = *std::get<const Policy*>(chosen);
+  if (withholds_passages(request.caller, followed)) return error_response(passages_protected());
+  const auto pipeline = services.engine.pipeline(followed);
   if (!pipeline) return failed(services, exchange, pipeline.error());
-  if (withholds_passages(services, request.caller, policy)) return error_response(passages_protected());
   const auto result = (*pipeline)->search(UntrustedText(query), options, exchange.stop());
   if (!result) return failed(services, exchange, result.error());
   services.metrics.evidence(result->evidence);

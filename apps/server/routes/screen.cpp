@@ -173,8 +173,11 @@ Response screen(const Services& services, Exchange& exchange) {
   if (const auto* wrong = std::get_if<ApiError>(&body)) return error_response(*wrong);
   Given given;
   if (const auto wrong = read_given(services.limits, std::get<Json>(body), given)) return error_response(*wrong);
-  if (withholds_passages(services, request.caller, given.policy)) return error_response(passages_protected());
-  const auto screening = services.engine.screening(request.caller.tenant, given.policy);
+  const auto chosen = policy_for(services, request.caller, given.policy);
+  if (const auto* wrong = std::get_if<ApiError>(&chosen)) return error_response(*wrong);
+  const Policy& followed = *std::get<const Policy*>(chosen);
+  if (withholds_passages(request.caller, followed)) return error_response(passages_protected());
+  const auto screening = services.engine.screening(followed);
   if (!screening) return failed(services, exchange, screening.error());
   if (given.query_embedding.empty() && !given.candidates.empty() && services.engine.encoder() != nullptr &&
       !(*screening)->defences.empty()) {
