@@ -3,6 +3,7 @@
 #include <array>
 
 #include "attack/makers.h"
+#include "casemate/core/named_options.h"
 #include "casemate/core/nearest_name.h"
 
 namespace casemate {
@@ -54,24 +55,17 @@ Result<const AttackEntry*> find_attack(std::string_view name) {
 }
 
 Result<AttackChoice> parse_attack(std::string_view text) {
-  const std::size_t open = text.find('{');
-  AttackChoice choice;
-  choice.name = std::string(text.substr(0, open));
-  while (!choice.name.empty() && (choice.name.back() == ' ' || choice.name.back() == ':')) choice.name.pop_back();
-  if (open != std::string_view::npos) choice.options = std::string(text.substr(open));
-  const auto entry = find_attack(choice.name);
+  NamedOptions parts = split_named_options(text);
+  const auto entry = find_attack(parts.name);
   if (!entry) return entry.error();
-  const auto options = YamlValue::parse(choice.options, choice.name + " options");
-  if (!options) return options.error();
-  if (!options->is_map() && !options->is_null())
-    return Error{ErrorCode::kInvalidInput, choice.name + ": options are written as {name: value, ...}"};
-  return choice;
+  if (auto options = parse_named_options(parts.name, parts.options); !options) return options.error();
+  return AttackChoice{std::move(parts.name), std::move(parts.options)};
 }
 
 Result<std::unique_ptr<Attack>> create_attack(const AttackChoice& choice) {
   const auto entry = find_attack(choice.name);
   if (!entry) return entry.error();
-  const auto options = YamlValue::parse(choice.options, choice.name + " options");
+  const auto options = parse_named_options(choice.name, choice.options);
   if (!options) return options.error();
   return (*entry)->create(*options);
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "casemate/core/named_options.h"
 #include "casemate/core/nearest_name.h"
 #include "defend/makers.h"
 
@@ -31,10 +32,6 @@ constexpr std::array kDefences = {
                  make_suppression, nullptr},
 };
 
-Result<YamlValue> options_of(const DefenceChoice& choice) {
-  return YamlValue::parse(choice.options, choice.name + " options");
-}
-
 Error wrong_kind(const DefenceEntry& entry) {
   return {ErrorCode::kInvalidArgument,
           std::string(entry.name) + (entry.scans ? " takes the place of the scan: it must be the first defence"
@@ -57,7 +54,7 @@ Result<const DefenceEntry*> find_defence(std::string_view name) {
 
 bool needs_model(const DefenceChoice& choice) {
   const auto entry = find_defence(choice.name);
-  const auto options = options_of(choice);
+  const auto options = parse_named_options(choice.name, choice.options);
   if (!entry || !options || !(*entry)->needs_model || (*entry)->scans) return false;
   const auto by = options->find("by");
   if (!by) return true;
@@ -71,25 +68,18 @@ bool prepares_with_model(const DefenceChoice& choice) {
 }
 
 Result<DefenceChoice> parse_defence(std::string_view text) {
-  const std::size_t open = text.find('{');
-  DefenceChoice choice;
-  choice.name = std::string(text.substr(0, open));
-  while (!choice.name.empty() && (choice.name.back() == ' ' || choice.name.back() == ':')) choice.name.pop_back();
-  if (open != std::string_view::npos) choice.options = std::string(text.substr(open));
-  const auto entry = find_defence(choice.name);
+  NamedOptions parts = split_named_options(text);
+  const auto entry = find_defence(parts.name);
   if (!entry) return entry.error();
-  const auto options = options_of(choice);
-  if (!options) return options.error();
-  if (!options->is_map() && !options->is_null())
-    return Error{ErrorCode::kInvalidInput, choice.name + ": options are written as {name: value, ...}"};
-  return choice;
+  if (auto options = parse_named_options(parts.name, parts.options); !options) return options.error();
+  return DefenceChoice{std::move(parts.name), std::move(parts.options)};
 }
 
 Result<std::unique_ptr<RetrievalDefence>> create_defence(const DefenceChoice& choice, const DefenceServices& services) {
   const auto entry = find_defence(choice.name);
   if (!entry) return entry.error();
   if ((*entry)->create == nullptr) return wrong_kind(**entry);
-  const auto options = options_of(choice);
+  const auto options = parse_named_options(choice.name, choice.options);
   if (!options) return options.error();
   return (*entry)->create(*options, services);
 }
@@ -98,7 +88,7 @@ Result<std::unique_ptr<ScanDefence>> create_scan_defence(const DefenceChoice& ch
   const auto entry = find_defence(choice.name);
   if (!entry) return entry.error();
   if ((*entry)->create_scan == nullptr) return wrong_kind(**entry);
-  const auto options = options_of(choice);
+  const auto options = parse_named_options(choice.name, choice.options);
   if (!options) return options.error();
   return (*entry)->create_scan(*options, services);
 }

@@ -3,25 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "casemate/core/named_options.h"
 #include "casemate/core/nearest_name.h"
 
 namespace casemate {
 namespace {
-
-/// "name{key: value}" in two parts; the second is "{}" where there is none.
-struct NamedOptions {
-  std::string name;
-  std::string options = "{}";
-};
-
-NamedOptions split(std::string_view text) {
-  const std::size_t brace = text.find('{');
-  NamedOptions out;
-  out.name = std::string(text.substr(0, brace));
-  while (!out.name.empty() && out.name.back() == ' ') out.name.pop_back();
-  if (brace != std::string_view::npos) out.options = std::string(text.substr(brace));
-  return out;
-}
 
 Error unknown(std::string_view what, const std::string& name, std::span<const std::string_view> known) {
   return {ErrorCode::kInvalidOption,
@@ -82,7 +68,7 @@ Status read_all(const YamlValue& value, const Parse& parse, std::vector<Parsed>&
 std::string CertifyBudget::name() const { return std::string(threat_name(threat)) + " " + std::to_string(malicious); }
 
 Result<AnswerMethod> parse_answer_method(std::string_view text) {
-  const NamedOptions parts = split(text);
+  const NamedOptions parts = split_named_options(text);
   const auto root = YamlValue::parse(parts.options, parts.name);
   if (!root) return root.error();
   AnswerMethod out;
@@ -126,7 +112,7 @@ Result<AnswerMethod> parse_answer_method(std::string_view text) {
 }
 
 Result<AnswerAttack> parse_answer_attack(std::string_view text) {
-  const NamedOptions parts = split(text);
+  const NamedOptions parts = split_named_options(text);
   AnswerAttack out;
   out.name = std::string(text);
   if (parts.name == "none" && parts.options == "{}") return out;

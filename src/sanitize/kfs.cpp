@@ -311,10 +311,9 @@ MadeSanitizer make_kfs(std::string_view name, const YamlValue& map, const Saniti
   if (mode->ending == Ending::kResynthesis)
     fields.read("style_file", style).read("max_style_tokens", options.max_style_tokens, 8, 2048);
   if (Status read = fields.finish(); !read) return read.error();
-  Status good = sanitize::read_choice(attention, "attention", sanitize::kAttentions, options.ap.attention);
-  if (good)
-    good = sanitize::read_choice(perturbation, "perturbation", sanitize::kPerturbations, options.ap.perturbation);
-  if (good) good = sanitize::read_choice(loss, "loss", sanitize::kLosses, options.ap.loss);
+  Status good = read_choice(attention, "attention", sanitize::kAttentions, options.ap.attention);
+  if (good) good = read_choice(perturbation, "perturbation", sanitize::kPerturbations, options.ap.perturbation);
+  if (good) good = read_choice(loss, "loss", sanitize::kLosses, options.ap.loss);
   if (good && !mode->random_words) good = validate(options.ap);
   if (good) good = validate(options.bounds);
   if (!good) return good.error().in(name);

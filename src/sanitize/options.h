@@ -6,8 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "casemate/core/status.h"
-#include "casemate/core/untrusted_text.h"
+#include "casemate/core/named_options.h"
 #include "casemate/sanitize/ap_keywords.h"
 
 namespace casemate::sanitize {
@@ -25,24 +24,6 @@ std::string_view name_of(const std::array<std::pair<std::string_view, Enum>, n>&
     if (each == value) return name;
   }
   return {};
-}
-
-/// Takes `text` for one of `choices`; an empty text leaves `out` as it is. Error: InvalidOption, listing what may stand
-/// there.
-template <class Enum, std::size_t n>
-Status read_choice(const std::string& text, std::string_view field,
-                   const std::array<std::pair<std::string_view, Enum>, n>& choices, Enum& out) {
-  if (text.empty()) return {};
-  std::string known;
-  for (const auto& [name, value] : choices) {
-    if (name == text) {
-      out = value;
-      return {};
-    }
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  }
-  return Error{ErrorCode::kInvalidOption,
-               std::string(field) + " is \"" + UntrustedText(text).for_log() + "\", it must be one of " + known};
 }
 
 }  // namespace casemate::sanitize

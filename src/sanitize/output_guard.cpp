@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <deque>
 
+#include "casemate/core/named_options.h"
 #include "casemate/core/utf8.h"
-#include "casemate/core/yaml_options.h"
 #include "sanitize/decoded.h"
 #include "sanitize/options.h"
 #include "sanitize/run_matcher.h"
@@ -241,19 +241,15 @@ Status validate(const GuardOptions& options) {
 
 Result<GuardOptions> parse_guard(std::string_view text) {
   GuardOptions out;
-  const std::size_t open = text.find('{');
-  std::string name(text.substr(0, open));
-  while (!name.empty() && (name.back() == ' ' || name.back() == ':')) name.pop_back();
-  if (Status known = sanitize::read_choice(name, "guard", kReactions, out.reaction); !known) return known.error();
-  if (open != std::string_view::npos) {
-    const auto map = YamlValue::parse(text.substr(open), "guard options");
-    if (!map) return map.error();
-    YamlOptions fields(*map);
-    fields.read("max_run_words", out.max_run_words, 3, 1000)
-        .read("max_share", out.max_share, 0.0, 1.0)
-        .read("share_run_words", out.share_run_words, 2, 1000);
-    if (Status read = fields.finish(); !read) return read.error();
-  }
+  const NamedOptions parts = split_named_options(text);
+  if (Status known = read_choice(parts.name, "guard", kReactions, out.reaction); !known) return known.error();
+  const auto map = parse_named_options("guard", parts.options);
+  if (!map) return map.error();
+  YamlOptions fields(*map);
+  fields.read("max_run_words", out.max_run_words, 3, 1000)
+      .read("max_share", out.max_share, 0.0, 1.0)
+      .read("share_run_words", out.share_run_words, 2, 1000);
+  if (Status read = fields.finish(); !read) return read.error();
   if (Status good = validate(out); !good) return good.error();
   return out;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "casemate/core/named_options.h"
 #include "casemate/core/nearest_name.h"
 #include "casemate/core/utf8.h"
 #include "sanitize/makers.h"
@@ -32,10 +33,6 @@ constexpr std::array kSanitizers = {
     SanitizerEntry{"vanilla", "the passages as they are", false, make_plain},
 };
 
-Result<YamlValue> options_of(const SanitizerChoice& choice) {
-  return YamlValue::parse(choice.options, choice.name + " options");
-}
-
 std::size_t characters(std::string_view text) {
   std::size_t count = 0;
   for (std::size_t at = 0; at < text.size(); at += read_code_point(text, at).length) ++count;
@@ -57,24 +54,17 @@ Result<const SanitizerEntry*> find_sanitizer(std::string_view name) {
 }
 
 Result<SanitizerChoice> parse_sanitizer(std::string_view text) {
-  const std::size_t open = text.find('{');
-  SanitizerChoice choice;
-  choice.name = std::string(text.substr(0, open));
-  while (!choice.name.empty() && (choice.name.back() == ' ' || choice.name.back() == ':')) choice.name.pop_back();
-  if (open != std::string_view::npos) choice.options = std::string(text.substr(open));
-  const auto entry = find_sanitizer(choice.name);
+  NamedOptions parts = split_named_options(text);
+  const auto entry = find_sanitizer(parts.name);
   if (!entry) return entry.error();
-  const auto options = options_of(choice);
-  if (!options) return options.error();
-  if (!options->is_map() && !options->is_null())
-    return Error{ErrorCode::kInvalidInput, choice.name + ": options are written as {name: value, ...}"};
-  return choice;
+  if (auto options = parse_named_options(parts.name, parts.options); !options) return options.error();
+  return SanitizerChoice{std::move(parts.name), std::move(parts.options)};
 }
 
 Result<std::unique_ptr<Sanitizer>> create_sanitizer(const SanitizerChoice& choice, const SanitizerServices& services) {
   const auto entry = find_sanitizer(choice.name);
   if (!entry) return entry.error();
-  const auto options = options_of(choice);
+  const auto options = parse_named_options(choice.name, choice.options);
   if (!options) return options.error();
   return (*entry)->create((*entry)->name, *options, services);
 }
