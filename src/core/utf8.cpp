@@ -66,6 +66,12 @@ bool is_valid_utf8(std::string_view text) noexcept {
   return true;
 }
 
+std::size_t count_code_points(std::string_view text) noexcept {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < text.size(); at += read_code_point(text, at).length) ++count;
+  return count;
+}
+
 std::string to_valid_utf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());

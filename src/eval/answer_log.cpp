@@ -13,11 +13,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-std::string text_of(const json& line, const char* field) {
-  const auto found = line.find(field);
-  return found != line.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 template <typename T>
 T value_of(const json& line, const char* field, T missing) {
   const auto found = line.find(field);

@@ -5,6 +5,7 @@
 
 #include "casemate/core/file_system.h"
 #include "casemate/core/nearest_name.h"
+#include "eval/json_lines.h"
 
 namespace casemate {
 namespace {
@@ -25,11 +26,6 @@ std::vector<UntrustedText> texts(const json& record, const char* field, std::str
     if (!each.get_ref<const std::string&>().empty()) out.emplace_back(each.get<std::string>());
   }
   return out;
-}
-
-std::string text_of(const json& record, const char* field) {
-  const auto found = record.find(field);
-  return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 /// The place of the right option, which the data writes as a number or as digits.

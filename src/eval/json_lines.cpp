@@ -20,4 +20,9 @@ Status each_json_line(const std::string& path,
   });
 }
 
+std::string text_of(const nlohmann::json& object, const char* field) {
+  const auto found = object.find(field);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 }  // namespace casemate

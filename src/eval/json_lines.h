@@ -15,4 +15,7 @@ namespace casemate {
 [[nodiscard]] Status each_json_line(const std::string& path,
                                     const std::function<std::string(const nlohmann::json&, std::size_t)>& take);
 
+/// The text of a field; empty where it is absent or no text.
+[[nodiscard]] std::string text_of(const nlohmann::json& object, const char* field);
+
 }  // namespace casemate

@@ -13,11 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_of(const json& object, const char* field) {
-  const auto found = object.find(field);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 /// The piece [begin, end) of a text in code points.
 std::string piece_of(const std::string& text, std::size_t begin, std::size_t end) {
   std::string out;

@@ -27,12 +27,6 @@ SanitizedContext as_they_are(std::span<const ContextPassage> passages) {
   return out;
 }
 
-std::size_t characters(std::string_view text) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < text.size(); at += read_code_point(text, at).length) ++count;
-  return count;
-}
-
 /// Sends an answer on as far as the guard lets it, and keeps what was sent.
 class Sender {
  public:
@@ -147,7 +141,7 @@ StageEvidence stage_of(const SanitizerRecord& record, std::span<const Hit> hits,
 
 /// Characters of a passage that may get out where it stands in the prompt as it is.
 std::size_t disclosed_whole(const UntrustedText& title, const UntrustedText& text, const GuardOptions* guard) {
-  const std::size_t count = characters(title.bytes()) + characters(text.bytes());
+  const std::size_t count = count_code_points(title.bytes()) + count_code_points(text.bytes());
   return guard == nullptr ? count : static_cast<std::size_t>(guard->max_share * static_cast<double>(count));
 }
 
@@ -161,10 +155,10 @@ void withhold(const QueryOptions& options, const GuardOptions* guard, std::span<
               SanitizedContext& context, StageEvidence& stage) {
   if (!options.may_disclose) return;
   std::map<std::string, std::size_t> wanted;
-  std::size_t for_all = context.answer ? characters(context.answer->bytes()) : 0;
+  std::size_t for_all = context.answer ? count_code_points(context.answer->bytes()) : 0;
   for (const SanitizedPassage& each : context.passages) {
     if (each.mixed) {
-      for_all += characters(each.text.bytes());
+      for_all += count_code_points(each.text.bytes());
       continue;
     }
     const bool whole = each.text == hits[each.origin].text;
@@ -183,7 +177,7 @@ void withhold(const QueryOptions& options, const GuardOptions* guard, std::span<
   }
   context.record.disclosed_characters = 0;
   for (const SanitizedPassage& each : context.passages)
-    context.record.disclosed_characters += characters(each.text.bytes());
+    context.record.disclosed_characters += count_code_points(each.text.bytes());
 }
 
 /// The same before groups are asked: passages of documents whose budget is used up are no hits.

@@ -20,12 +20,6 @@ constexpr std::size_t kMostSentences = 64;
 /// A flood of copied sentences must not become a flood of model calls; the bounds hold without rewriting too.
 constexpr int kMostRewritings = 3;
 
-std::size_t characters(std::string_view text) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < text.size(); at += read_code_point(text, at).length) ++count;
-  return count;
-}
-
 /// Without list marks, quotes and blanks at the ends.
 std::string_view stripped(std::string_view line) {
   constexpr std::string_view kMarks = " \t\r\n-*\"'`";
@@ -71,7 +65,7 @@ class Bounding {
            const RewriteFact& rewrite)
       : keywords_(keywords), bounds_(bounds), rewrite_(rewrite), shared_(sources) {
     std::size_t length = 0;
-    for (const std::string& source : sources) length += characters(source);
+    for (const std::string& source : sources) length += count_code_points(source);
     room_ = std::min(static_cast<std::size_t>(bounds.max_characters),
                      static_cast<std::size_t>(std::floor(bounds.max_share * static_cast<double>(length))));
   }
@@ -132,12 +126,12 @@ class Bounding {
     std::string form;
     for (const FormedWord& word : words) form += word.form + " ";
     if (!seen_.insert(form).second) return drop(std::move(sentence), FactFate::kRepeated);
-    const std::size_t length = characters(sentence);
+    const std::size_t length = count_code_points(sentence);
     if (used_ + length > room_) {
       if (used_ > 0) return drop(std::move(sentence), FactFate::kTooLong);
       std::size_t end = 0;
       for (const FormedWord& word : words) {
-        if (characters(std::string_view(sentence).substr(0, word.span.end)) <= room_) end = word.span.end;
+        if (count_code_points(std::string_view(sentence).substr(0, word.span.end)) <= room_) end = word.span.end;
       }
       std::string cut = sentence.substr(0, end);
       if (cut.empty() || !names_keyword(formed_words(cut), keywords_))
@@ -152,7 +146,7 @@ class Bounding {
     if (too_long_a_run(all) || too_long_a_run(own)) return drop(std::move(sentence), FactFate::kTooLong);
     joined_ = all;
     joined_of_[nearest] = own;
-    used_ += characters(sentence);
+    used_ += count_code_points(sentence);
     records_.push_back({UntrustedText(std::move(sentence)), fate, nearest});
     return {};
   }

@@ -33,12 +33,6 @@ constexpr std::array kSanitizers = {
     SanitizerEntry{"vanilla", "the passages as they are", false, make_plain},
 };
 
-std::size_t characters(std::string_view text) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < text.size(); at += read_code_point(text, at).length) ++count;
-  return count;
-}
-
 }  // namespace
 
 std::span<const SanitizerEntry> sanitizers() noexcept { return kSanitizers; }
@@ -75,13 +69,13 @@ void account(std::span<const ContextPassage> passages, std::size_t passages_read
   if (context.answer) goes_on += context.answer->for_prompt();
   SanitizerRecord& record = context.record;
   for (const SanitizedPassage& passage : context.passages)
-    record.disclosed_characters += characters(passage.text.bytes());
-  if (context.answer) record.disclosed_characters += characters(context.answer->bytes());
+    record.disclosed_characters += count_code_points(passage.text.bytes());
+  if (context.answer) record.disclosed_characters += count_code_points(context.answer->bytes());
   const auto words = sanitize::formed_words(goes_on);
   for (std::size_t i = 0; i < passages.size(); ++i) {
     Disclosure disclosure;
     const std::string text = passages[i].text.for_prompt();
-    disclosure.characters = characters(text);
+    disclosure.characters = count_code_points(text);
     disclosure.longest_shared_run = sanitize::SharedWords(std::span(&text, 1)).longest_run(words).words;
     disclosure.read = i < passages_read;
     record.context_characters += disclosure.characters;

@@ -31,6 +31,12 @@ TEST(Utf8, OverlongFormsSurrogatesAndTooLargeValuesAreBroken) {
   EXPECT_TRUE(is_valid_utf8(std::string_view("\0\xEF\xBF\xBD", 4)));
 }
 
+TEST(Utf8, CodePointsAreCountedAndABrokenSequenceIsOne) {
+  EXPECT_EQ(count_code_points(""), 0U);
+  EXPECT_EQ(count_code_points("a\xC3\xA9\xF0\x9F\x98\x80"), 3U);
+  EXPECT_EQ(count_code_points("\xFF\xE2\x82"), 2U);
+}
+
 TEST(Utf8, PrefixEndsBetweenCodePoints) {
   const std::string text = "a\xE2\x82\xAC";  // a, euro sign
   EXPECT_EQ(utf8_prefix(text, 3), "a");

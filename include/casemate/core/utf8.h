@@ -25,6 +25,8 @@ void append_code_point(std::string& out, char32_t value);
 [[nodiscard]] bool is_valid_utf8(std::string_view text) noexcept;
 /// Number of broken sequences in `text`.
 [[nodiscard]] std::size_t count_invalid_utf8(std::string_view text) noexcept;
+/// Code points of `text`; each broken sequence counts as one.
+[[nodiscard]] std::size_t count_code_points(std::string_view text) noexcept;
 /// `text` with each broken sequence replaced by U+FFFD.
 [[nodiscard]] std::string to_valid_utf8(std::string_view text);
 /// The longest prefix of at most `max_bytes` bytes that ends between code points.

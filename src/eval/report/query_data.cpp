@@ -17,11 +17,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string text_of(const Json& object, const char* field) {
-  const auto found = object.find(field);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 std::vector<std::string> texts_of(const Json& object, const char* field) {
   std::vector<std::string> out;
   const auto found = object.find(field);

@@ -7,6 +7,7 @@
 #include "casemate/core/file_system.h"
 #include "casemate/core/untrusted_text.h"
 #include "casemate/eval/experiment.h"
+#include "eval/json_lines.h"
 #include "eval/report/answer_differences.h"
 #include "eval/report/leakage_record.h"
 #include "eval/report/run_log.h"
@@ -16,11 +17,6 @@ namespace casemate {
 namespace {
 
 using nlohmann::json;
-
-std::string text_of(const json& object, const char* field) {
-  const auto found = object.find(field);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 std::uint64_t count_of(const json& object, const char* field) {
   const auto found = object.find(field);
