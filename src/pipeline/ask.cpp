@@ -4,6 +4,7 @@
 #include "casemate/generate/vanilla.h"
 #include "pipeline/generation_evidence.h"
 #include "pipeline/pipeline_state.h"
+#include "pipeline/search.h"
 
 namespace casemate {
 namespace {
@@ -65,9 +66,7 @@ Result<Answer> Pipeline::State::ask_in_one_prompt(SearchResult found, const Untr
                                                   const QueryOptions& options,
                                                   const std::function<void(const UntrustedText&)>& on_text,
                                                   std::stop_token stop) const {
-  std::vector<PromptPassage> passages;
-  passages.reserve(found.hits.size());
-  for (const Hit& hit : found.hits) passages.push_back({hit.title, hit.text});
+  const std::vector<PromptPassage> passages = prompt_passages(found.hits);
   VanillaOptions generate;
   generate.max_new_tokens = max_new_tokens(options);
   generate.style = options.style;

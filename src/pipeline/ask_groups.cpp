@@ -6,6 +6,7 @@
 #include "casemate/defend/ragpart.h"
 #include "pipeline/generation_evidence.h"
 #include "pipeline/pipeline_state.h"
+#include "pipeline/search.h"
 
 namespace casemate {
 namespace {
@@ -112,9 +113,7 @@ Result<Answer> Pipeline::State::ask_groups(SearchResult found, const UntrustedTe
   robust.tenant = options.tenant;
   robust.states = parts.states;
   if (keywords) robust.keywords = keywords_by(*keywords);
-  std::vector<PromptPassage> passages;
-  passages.reserve(found.hits.size());
-  for (const Hit& hit : found.hits) passages.push_back({hit.title, hit.text});
+  const std::vector<PromptPassage> passages = prompt_passages(found.hits);
   auto made = answer_robustly(*parts.model, question, passages, robust, stop);
   if (!made) return made.error();
   Answer answer;

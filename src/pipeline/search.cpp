@@ -90,4 +90,11 @@ Result<LoadedHits> load_hits(const Store& store, std::string_view tenant, const 
   return loaded;
 }
 
+std::vector<PromptPassage> prompt_passages(std::span<const Hit> hits) {
+  std::vector<PromptPassage> out;
+  out.reserve(hits.size());
+  for (const Hit& hit : hits) out.push_back({hit.title, hit.text});
+  return out;
+}
+
 }  // namespace casemate

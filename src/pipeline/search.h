@@ -1,6 +1,10 @@
 // src/pipeline/search.h
 #pragma once
 
+#include <span>
+#include <vector>
+
+#include "casemate/generate/vanilla.h"
 #include "casemate/pipeline/pipeline.h"
 
 namespace casemate {
@@ -19,5 +23,8 @@ struct LoadedHits {
 
 /// "any of a, b; all of c", or "none".
 [[nodiscard]] std::string describe_filter(const DocumentFilter& filter);
+
+/// Hits as prompts show them.
+[[nodiscard]] std::vector<PromptPassage> prompt_passages(std::span<const Hit> hits);
 
 }  // namespace casemate

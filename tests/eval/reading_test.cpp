@@ -16,6 +16,7 @@
 #include "casemate/eval/span_reader.h"
 #include "eval/passage_reader.h"
 #include "eval/planted_answers.h"
+#include "support/stopping_progress.h"
 #include "support/temporary_folder.h"
 #include "testing/hash_encoder.h"
 #include "testing/scripted_llm.h"
@@ -160,21 +161,6 @@ methods: [span, vanilla, keyword]
 passages: 3
 judge: true
 )";
-
-class StoppingProgress final : public Progress {
- public:
-  explicit StoppingProgress(int updates) : left_(updates) {}
-  void begin(std::string_view, std::uint64_t, std::string_view) override {}
-  void update(std::uint64_t) override {
-    if (--left_ == 0) stop.request_stop();
-  }
-  void note(std::string_view) override {}
-  void end() override {}
-  std::stop_source stop;
-
- private:
-  int left_;
-};
 
 class ReadingExperimentTest : public ::testing::Test {
  protected:
@@ -321,7 +307,7 @@ TEST_F(ReadingExperimentTest, InterruptionsChangeNoByte) {
   ASSERT_TRUE(run("whole").ok());
   std::size_t stops = 0;
   for (int after = 20;; after += 20) {
-    StoppingProgress progress(after);
+    test::StoppingProgress progress(after);
     const auto done = run("parts", progress, progress.stop.get_token());
     if (done.ok()) break;
     ASSERT_EQ(done.error().code, ErrorCode::kCancelled) << done.error().message;

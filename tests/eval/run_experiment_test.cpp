@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "eval/query_log.h"
+#include "support/stopping_progress.h"
 #include "support/temporary_folder.h"
 #include "testing/hash_encoder.h"
 
@@ -50,22 +51,6 @@ metrics: [recall@1, mrr@5, asr@5, targeted-asr@5]
 attacks: [none, query-as-poison, 'contradictory{rate: 0.2}', 'query-noise{sigma: 0.2}']
 defences: [none, 'suppression{max_cosine: 0.8}', 'ragpart{fragments: 3, combination: 1}']
 )";
-
-/// Asks to stop when a number of updates have been reported.
-class StoppingProgress final : public Progress {
- public:
-  explicit StoppingProgress(int updates) : left_(updates) {}
-  void begin(std::string_view, std::uint64_t, std::string_view) override {}
-  void update(std::uint64_t) override {
-    if (--left_ == 0) stop.request_stop();
-  }
-  void note(std::string_view) override {}
-  void end() override {}
-  std::stop_source stop;
-
- private:
-  int left_;
-};
 
 class RunExperiment : public ::testing::Test {
  protected:
@@ -160,7 +145,7 @@ TEST_F(RunExperiment, ThreadsAndInterruptionsChangeNoByte) {
   EXPECT_EQ(whole.size(), 1U + 12U + 2U + 2U + 3U);
   std::size_t stops = 0;
   for (int after = 1;; after += 3) {
-    StoppingProgress progress(after);
+    test::StoppingProgress progress(after);
     const auto done = run("parts", two_, progress, progress.stop.get_token());
     if (done.ok()) break;
     ASSERT_EQ(done.error().code, ErrorCode::kCancelled) << done.error().message;
@@ -339,7 +324,7 @@ TEST_F(RunExperiment, AQueryThatFailsIsLoggedAndCounted) {
 
 TEST_F(RunExperiment, ABadDefenceIsToldBeforeTheCorpusIsRead) {
   experiment_.defences = {{DefenceChoice{"suppression", "{max_cosin: 0.9}"}}};
-  StoppingProgress progress(1);  // the first passage that is reported would stop it
+  test::StoppingProgress progress(1);  // the first passage that is reported would stop it
   const auto done = run("out", two_, progress, progress.stop.get_token());
   ASSERT_FALSE(done.ok());
   EXPECT_NE(done.error().message.find("max_cosine"), std::string::npos) << done.error().message;
