@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -53,7 +54,7 @@ Result<std::unique_ptr<DenseIndex>> DenseIndex::create(std::shared_ptr<const Vec
   return index;
 }
 
-Result<std::vector<float>> DenseIndex::row(ChunkId chunk) const {
+std::optional<DenseIndex::Place> DenseIndex::place_of(ChunkId chunk) const {
   const std::span<const VectorBlock> blocks = snapshot_->blocks();
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const VectorBlock& block = blocks[b];
@@ -61,17 +62,21 @@ Result<std::vector<float>> DenseIndex::row(ChunkId chunk) const {
     const auto it = std::lower_bound(block.chunk_ids.begin(), block.chunk_ids.end(), chunk);
     if (*it != chunk) continue;
     const auto at = static_cast<std::size_t>(it - block.chunk_ids.begin());
-    if (block.live[at] == 0) return std::vector<float>();
-    std::vector<float> row(static_cast<std::size_t>(block.dimension));
-    if (const Status read = snapshot_->read_rows(b, at, 1, row); !read) return read.error();
-    return row;
+    if (block.live[at] == 0) return std::nullopt;
+    return Place{b, at};
   }
-  return std::vector<float>();
+  return std::nullopt;
 }
 
-Result<std::vector<std::vector<DenseHit>>> DenseIndex::search(std::span<const float> queries, std::size_t dimension,
-                                                              int top_k, const ChunkSet* allowed,
-                                                              const ThreadPool& pool) const {
+Result<std::vector<float>> DenseIndex::row(ChunkId chunk) const {
+  const auto place = place_of(chunk);
+  if (!place) return std::vector<float>();
+  std::vector<float> row(static_cast<std::size_t>(snapshot_->blocks()[place->block].dimension));
+  if (const Status read = snapshot_->read_rows(place->block, place->position, 1, row); !read) return read.error();
+  return row;
+}
+
+Status DenseIndex::check_queries(std::span<const float> queries, std::size_t dimension, int top_k) const {
   const auto bad = [](const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; };
   if (top_k < 0) return bad("top_k must be at least 0");
   if (dimension == 0 || queries.size() % dimension != 0) return bad("queries are not a whole number of vectors");
@@ -84,11 +89,32 @@ Result<std::vector<std::vector<DenseHit>>> DenseIndex::search(std::span<const fl
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (!std::isfinite(queries[i])) return bad("query " + std::to_string(i / dimension) + " is not finite");
   }
+  return {};
+}
+
+Result<std::vector<std::vector<DenseHit>>> DenseIndex::search(std::span<const float> queries, std::size_t dimension,
+                                                              int top_k, const ChunkSet* allowed,
+                                                              const ThreadPool& pool) const {
+  if (Status checked = check_queries(queries, dimension, top_k); !checked) return checked.error();
   const std::size_t count = queries.size() / dimension;
   const auto wanted = std::min(static_cast<std::size_t>(top_k), snapshot_->live_chunks());
   if (count == 0 || wanted == 0) return std::vector<std::vector<DenseHit>>(count);
   if (codes_) return search_codes(queries, wanted, allowed, pool);
   return float_scan(*snapshot_, largest_norms_, queries, dimension, wanted, allowed, pool);
+}
+
+Result<std::vector<DenseHit>> DenseIndex::rescore(std::span<const float> query, std::span<const ChunkId> chunks,
+                                                  int top_k) const {
+  if (Status checked = check_queries(query, query.size(), top_k); !checked) return checked.error();
+  std::vector<ScanCandidate> candidates;
+  candidates.reserve(chunks.size());
+  for (const ChunkId chunk : chunks) {
+    const auto place = place_of(chunk);
+    if (!place) continue;
+    candidates.push_back({std::numeric_limits<float>::infinity(), static_cast<std::uint32_t>(place->block),
+                          static_cast<std::uint32_t>(place->position)});
+  }
+  return best_of(*snapshot_, query, static_cast<std::size_t>(top_k), candidates);
 }
 
 Result<std::vector<std::vector<DenseHit>>> DenseIndex::search_codes(std::span<const float> queries, std::size_t top_k,

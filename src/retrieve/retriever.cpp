@@ -4,6 +4,8 @@
 #include <map>
 #include <mutex>
 
+#include "retrieve/tenant_index.h"
+
 namespace casemate {
 
 std::string_view retrieval_mode_name(RetrievalMode mode) noexcept {
@@ -47,22 +49,20 @@ struct Retriever::State {
   const ThreadPool* pool = nullptr;
   RetrieverOptions options;
   mutable std::mutex mutex;
-  mutable std::map<std::string, std::shared_ptr<const DenseIndex>, std::less<>> indexes;
+  mutable std::map<std::string, std::shared_ptr<const TenantIndex>, std::less<>> indexes;
 
-  [[nodiscard]] Result<std::shared_ptr<const DenseIndex>> index(std::string_view tenant) const {
+  [[nodiscard]] Result<std::shared_ptr<const TenantIndex>> index(std::string_view tenant) const {
     auto snapshot = store->snapshot(tenant);
     if (!snapshot) return snapshot.error();
     const std::lock_guard lock(mutex);
     const auto it = indexes.find(tenant);
-    if (it != indexes.end() && it->second->snapshot().generation() == (*snapshot)->generation()) return it->second;
-    auto made = DenseIndex::create(*std::move(snapshot), *pool, DenseScan::kInt8,
-                                   it != indexes.end() ? it->second.get() : nullptr);
-    if (!made) return made.error();
-    std::shared_ptr<const DenseIndex> shared = *std::move(made);
+    if (it != indexes.end() && it->second->dense()->snapshot().generation() == (*snapshot)->generation())
+      return it->second;
+    auto made = TenantIndex::create(*store, tenant, *std::move(snapshot), options.candidates, *pool,
+                                    it != indexes.end() ? it->second.get() : nullptr);
     // A tenant without vectors is not remembered: names that nobody has must not fill the memory.
-    if (shared->snapshot().blocks().empty()) return shared;
-    indexes.insert_or_assign(std::string(tenant), shared);
-    return shared;
+    if (made && !(*made)->dense()->snapshot().blocks().empty()) indexes.insert_or_assign(std::string(tenant), *made);
+    return made;
   }
 
   [[nodiscard]] Result<Embeddings> embed(std::span<const UntrustedText> queries) const {
@@ -74,11 +74,30 @@ struct Retriever::State {
     return std::move(encoded->embeddings);
   }
 
+  /// Searches, and says in `out` how.
   [[nodiscard]] Result<std::vector<std::vector<DenseHit>>> dense(std::string_view tenant, const Embeddings& queries,
-                                                                 int depth, const ChunkSet* allowed) const {
+                                                                 int depth, const ChunkSet* allowed,
+                                                                 std::span<Candidates> out) const {
     auto made = index(tenant);
     if (!made) return made.error();
-    return (*made)->search(queries.values, queries.dimension, depth, allowed, *pool);
+    for (Candidates& candidates : out) describe(**made, allowed, candidates);
+    return (*made)->search(queries.values, queries.dimension, depth, allowed, options.candidates, *pool);
+  }
+
+  void describe(const TenantIndex& index, const ChunkSet* allowed, Candidates& out) const {
+    if (options.candidates.method == CandidateMethod::kExact) return;
+    if (!index.note().empty()) {
+      out.notes.push_back(index.note());
+    } else if (allowed != nullptr) {
+      out.notes.emplace_back("every passage that the filter lets through was looked at");
+    } else {
+      out.method = index.method();
+      out.notes.push_back("candidates by " + std::string(candidate_method_name(out.method)) +
+                          ", scored exactly: near passages may be missing, and planted ones can make that likelier" +
+                          (index.unproposed() == 0 ? std::string()
+                                                   : "; " + std::to_string(index.unproposed()) +
+                                                         " passages that came later were all looked at"));
+    }
   }
 };
 
@@ -91,6 +110,10 @@ Result<std::unique_ptr<Retriever>> Retriever::create(const Store& store, const E
     return Error{ErrorCode::kInvalidOption, "fusion_k must be in 1 to 10000"};
   if (options.fusion_depth < 1 || options.fusion_depth > 100000)
     return Error{ErrorCode::kInvalidOption, "fusion_depth must be in 1 to 100000"};
+  if (options.candidates.breadth < 0 || options.candidates.breadth > 65536)
+    return Error{ErrorCode::kInvalidOption, "candidates: breadth must be in 0 to 65536"};
+  if (options.candidates.rescored < 0 || options.candidates.rescored > 100000)
+    return Error{ErrorCode::kInvalidOption, "candidates: rescored must be in 0 to 100000"};
   if (options.mode != RetrievalMode::kBm25 && encoder == nullptr) {
     return Error{ErrorCode::kInvalidArgument,
                  std::string(retrieval_mode_name(options.mode)) + " retrieval needs an encoder"};
@@ -111,7 +134,9 @@ Result<std::unique_ptr<Retriever>> Retriever::create(const Store& store, const E
 }
 
 Result<std::shared_ptr<const DenseIndex>> Retriever::dense_index(std::string_view tenant) const {
-  return state_->index(tenant);
+  auto index = state_->index(tenant);
+  if (!index) return index.error();
+  return (*index)->dense();
 }
 
 Result<std::vector<Candidates>> Retriever::retrieve(std::string_view tenant, std::span<const UntrustedText> queries,
@@ -132,7 +157,7 @@ Result<std::vector<Candidates>> Retriever::retrieve(std::string_view tenant, std
     if (!embedded) return embedded.error();
     for (std::size_t q = 0; q < queries.size(); ++q)
       out[q].query_embedding.assign(embedded->row(q).begin(), embedded->row(q).end());
-    auto found = state_->dense(tenant, *embedded, depth, allowed.get());
+    auto found = state_->dense(tenant, *embedded, depth, allowed.get(), out);
     if (!found) return found.error();
     dense = *std::move(found);
   }

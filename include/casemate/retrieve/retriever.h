@@ -13,6 +13,7 @@
 #include "casemate/core/thread_pool.h"
 #include "casemate/core/untrusted_text.h"
 #include "casemate/encoder/encoder.h"
+#include "casemate/retrieve/candidate_index.h"
 #include "casemate/retrieve/dense_index.h"
 #include "casemate/store/store.h"
 
@@ -31,7 +32,8 @@ enum class RetrievalMode : std::uint8_t {
 struct RetrieverOptions {
   RetrievalMode mode = RetrievalMode::kDense;
   int fusion_k = 60;  ///< reciprocal rank fusion: score = sum of 1 / (fusion_k + rank), ranks from 1; in [1, 10000]
-  int fusion_depth = 100;  ///< ranks taken from each list before fusion (at least top_k); in [1, 100000]
+  int fusion_depth = 100;         ///< ranks taken from each list before fusion (at least top_k); in [1, 100000]
+  CandidateOptions candidates{};  ///< how dense retrieval finds the passages that it scores
 };
 
 /// A passage that retrieval proposes. `score` is what it is ranked by: cosine or inner product, BM25, or fusion.
@@ -48,6 +50,9 @@ struct Candidate {
 struct Candidates {
   std::vector<Candidate> items;
   std::vector<float> query_embedding;  ///< [d], empty for BM25 alone
+  /// How the dense part was found: not exact means that near passages may be missing.
+  CandidateMethod method = CandidateMethod::kExact;
+  std::vector<std::string> notes{};  ///< what a reader must know about that
 };
 
 /// Undefended retrieval over a store. Thread-safe. Keeps one dense index a tenant and makes it anew after a commit.

@@ -1,0 +1,122 @@
+#include "retrieve/tenant_index.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "casemate/retrieve/prepare_candidates.h"
+#include "retrieve/top_k.h"
+#include "store/live_ids.h"
+
+namespace casemate {
+namespace {
+
+constexpr int kRescoredPerResult = 10;
+constexpr int kLeastRescored = 100;
+
+ChunkSet set_of(std::span<const ChunkId> ids) {
+  std::vector<ChunkRange> ranges;
+  ranges.reserve(ids.size());
+  for (const ChunkId id : ids) ranges.push_back({id, id + 1});
+  return ChunkSet(std::move(ranges));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const TenantIndex>> TenantIndex::create(const Store& store, std::string_view tenant,
+                                                               std::shared_ptr<const VectorSnapshot> snapshot,
+                                                               const CandidateOptions& options, const ThreadPool& pool,
+                                                               const TenantIndex* previous) {
+  auto index = std::make_shared<TenantIndex>();
+  auto dense = DenseIndex::create(std::move(snapshot), pool, DenseScan::kInt8,
+                                  previous != nullptr ? previous->dense_.get() : nullptr);
+  if (!dense) return dense.error();
+  index->dense_ = *std::move(dense);
+  if (options.method != CandidateMethod::kExact) {
+    if (Status proposed = index->propose_by(store, tenant, options, previous); !proposed) return proposed.error();
+  }
+  return std::shared_ptr<const TenantIndex>(std::move(index));
+}
+
+Status TenantIndex::propose_by(const Store& store, std::string_view tenant, const CandidateOptions& options,
+                               const TenantIndex* previous) {
+  const std::string name(candidate_method_name(options.method));
+  const VectorSnapshot& snapshot = dense_->snapshot();
+  if (snapshot.live_chunks() < options.exact_below) {
+    note_ = "every passage was looked at: with fewer than " + std::to_string(options.exact_below) +
+            " that is faster than " + name;
+    return {};
+  }
+  const auto file = candidates_file(store, tenant, options.method);
+  if (!file) return file.error();
+  if (file->empty()) {
+    note_ = "every passage was looked at: there are no candidates by " + name + " (casemate prepare --candidates " +
+            name + " makes them)";
+    return {};
+  }
+  if (previous != nullptr && previous->candidates_ && previous->file_ == *file) {
+    candidates_ = previous->candidates_;
+  } else {
+    auto loaded = load_candidates(store, *file);
+    if (!loaded) {
+      note_ = "every passage was looked at: " + loaded.error().message;
+      return {};
+    }
+    candidates_ = *std::move(loaded);
+  }
+  file_ = *file;
+  std::vector<ChunkId> late = live_ids(snapshot);
+  std::erase_if(late, [&](ChunkId id) { return candidates_->chunks().contains(id); });
+  unproposed_ = set_of(late);
+  return {};
+}
+
+CandidateMethod TenantIndex::method() const noexcept {
+  return candidates_ ? candidates_->method() : CandidateMethod::kExact;
+}
+
+Result<std::vector<std::vector<DenseHit>>> TenantIndex::search(std::span<const float> queries, std::size_t dimension,
+                                                               int top_k, const ChunkSet* allowed,
+                                                               const CandidateOptions& options,
+                                                               const ThreadPool& pool) const {
+  // A filter may leave few passages, which a graph or a few cells would miss.
+  if (!candidates_ || allowed != nullptr) return dense_->search(queries, dimension, top_k, allowed, pool);
+  if (dimension == 0 || queries.size() % dimension != 0)
+    return Error{ErrorCode::kInvalidArgument, "queries are not a whole number of vectors"};
+  std::vector<std::vector<DenseHit>> out(queries.size() / dimension);
+  std::mutex mutex;
+  std::optional<Error> failed;
+  pool.parallel_for(out.size(), [&](std::size_t q, int) {
+    auto found = search_proposed(queries.subspan(q * dimension, dimension), top_k, options, pool);
+    if (found) {
+      out[q] = *std::move(found);
+      return;
+    }
+    const std::lock_guard lock(mutex);
+    failed = found.error();
+  });
+  if (failed) return *failed;
+  return out;
+}
+
+Result<std::vector<DenseHit>> TenantIndex::search_proposed(std::span<const float> query, int top_k,
+                                                           const CandidateOptions& options,
+                                                           const ThreadPool& pool) const {
+  const int usual = std::max(kLeastRescored, kRescoredPerResult * std::min(top_k, 100000));
+  const auto count = static_cast<std::size_t>(std::max(options.rescored > 0 ? options.rescored : usual, top_k));
+  // Checked first: what is not finite has no neighbours.
+  auto best = dense_->rescore(query, {}, top_k);
+  if (!best) return best;
+  const auto proposed = candidates_->find(query, count, options.breadth);
+  if (!proposed) return proposed.error();
+  best = dense_->rescore(query, *proposed, top_k);
+  if (!best || unproposed_.empty()) return best;
+  const auto late = dense_->search(query, query.size(), top_k, &unproposed_, pool);
+  if (!late) return late.error();
+  TopK joined(static_cast<std::size_t>(top_k));
+  for (const DenseHit& hit : *best) joined.add(hit);
+  for (const DenseHit& hit : (*late)[0]) joined.add(hit);
+  return std::move(joined).sorted();
+}
+
+}  // namespace casemate
