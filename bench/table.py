@@ -4,6 +4,7 @@ import json
 import pathlib
 import sys
 
+import candidate_rows
 import leakage_rows
 import ragmask_rows
 import robust_rows
@@ -34,6 +35,7 @@ def main():
                  f"{encoder['ratio']:.2f}x", ">= 1.0x, aim 1.2x", encoder["ratio"] >= 1.0))
     rows.append(("embedding, tokens a second", f"{rate['casemate']:,}", f"{encoder['llama.cpp']:,}, llama.cpp", f"{encoder['ratio_to_llama.cpp']:.2f}x",
                  ">= 2x", encoder["ratio_to_llama.cpp"] >= 2.0))
+    rows += candidate_rows.rows(folder)
     rows += ragmask_rows.rows(folder)
     rows += robust_rows.rows(folder)
     rows += leakage_rows.rows(folder)

@@ -40,10 +40,32 @@ Result<Policy> chosen_policy(const PipelineChoice& choice) {
   if (Status generation = choose_generation(choice.generation, *policy); !generation) return generation.error();
   if (Status protection = choose_protection(choice.generation.sanitize, choice.generation.guard, *policy); !protection)
     return protection.error();
+  if (Status candidates = choose_candidates(choice.candidates, *policy); !candidates) return candidates.error();
   return policy;
 }
 
 }  // namespace
+
+void add_candidate_options(CLI::App& app, CandidateChoice& choice) {
+  app.add_option(
+      "--candidates", choice.method,
+      "how dense retrieval finds passages: exact, or hnsw or ivf, which are faster over millions of passages "
+      "and may miss some (casemate prepare --candidates makes them); default: as the policy says");
+  app.add_option(
+      "--exact-below", choice.exact_below,
+      "look at every passage of a tenant with fewer passages, which is faster; 0: as the policy says (1000000)");
+}
+
+Status choose_candidates(const CandidateChoice& choice, Policy& policy) {
+  CandidateOptions& options = policy.retrieval.candidates;
+  if (choice.exact_below > 0) options.exact_below = choice.exact_below;
+  if (choice.method.empty()) return {};
+  const auto method = parse_candidate_method(choice.method);
+  if (!method) return method.error();
+  options.method = *method;
+  policy.name += " + candidates " + choice.method;
+  return {};
+}
 
 Status choose_protection(const std::string& sanitize, const std::string& guard, Policy& policy) {
   if (!sanitize.empty()) {
@@ -75,6 +97,7 @@ void add_pipeline_options(CLI::App& app, PipelineChoice& choice, const char* tex
       "this order (casemate policies --defences lists them)");
   app.add_option("--reranker", choice.reranker,
                  "folder of a SequenceClassification model, for rerank by cross-encoder");
+  add_candidate_options(app, choice.candidates);
   app.add_option("--seed", choice.query.seed, "of whatever a defence draws")->capture_default_str();
   add_language_model_options(app, choice.model);
   app.add_flag("--explain", choice.explain, "what each stage saw and decided, and the ranking without defences");

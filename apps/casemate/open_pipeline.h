@@ -30,6 +30,12 @@ struct GenerationOptions {
   std::string keyword_model;                 ///< of a sanitizer; empty: the small model where it is installed
 };
 
+/// How dense retrieval finds passages, beside what the policy says.
+struct CandidateChoice {
+  std::string method;             ///< empty: as the policy says
+  std::uint64_t exact_below = 0;  ///< of CandidateOptions; 0: as the policy says
+};
+
 /// What search and ask can be told.
 struct PipelineChoice {
   QueryChoice query;
@@ -38,6 +44,7 @@ struct PipelineChoice {
   LanguageModelChoice model;
   bool explain = false;
   GenerationOptions generation;
+  CandidateChoice candidates;
 };
 
 /// A pipeline with all that it works with, in an order that takes it down safely.
@@ -58,6 +65,9 @@ struct OpenPipeline {
 void add_pipeline_options(CLI::App& app, PipelineChoice& choice, const char* text_name);
 /// Sanitizer and guard in place of the policy's, where they are named ("none": none). Error: what parsing them says.
 [[nodiscard]] Status choose_protection(const std::string& sanitize, const std::string& guard, Policy& policy);
+void add_candidate_options(CLI::App& app, CandidateChoice& choice);
+/// Candidates in place of the policy's, also in its name. Error: InvalidOption.
+[[nodiscard]] Status choose_candidates(const CandidateChoice& choice, Policy& policy);
 void add_generation_options(CLI::App& app, GenerationOptions& options);
 
 /// Opens store and models and builds the pipeline. A language model is loaded only where `answers` or a defence needs

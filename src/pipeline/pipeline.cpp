@@ -140,7 +140,11 @@ Result<Candidates> Pipeline::State::find(const DefenceQuery& query, const QueryO
   if (!scan) {
     auto found = retrievers.at(mode)->retrieve(options.tenant, std::span(&query.text, 1), top_k, options.filter);
     if (!found) return found.error();
-    return std::move((*found)[0]);
+    Candidates& first = (*found)[0];
+    if (policy.retrieval.candidates.method != CandidateMethod::kExact && mode != RetrievalMode::kBm25)
+      stage.parameters.emplace_back("candidates", candidate_method_name(first.method));
+    stage.notes = first.notes;
+    return std::move(first);
   }
   for (auto& parameter : scan->parameters()) stage.parameters.push_back(std::move(parameter));
   std::shared_ptr<const ChunkSet> allowed;

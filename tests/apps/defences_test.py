@@ -42,6 +42,31 @@ class Defences(CliTest):
         self.index()
         self.run_program(*words, code=0)
 
+    def test_candidates_are_prepared_used_and_named_in_the_evidence(self):
+        self.index()
+        stage = self.search("ferry", "--candidates", "hnsw", mode="dense")["evidence"]["stages"][0]
+        self.assertEqual(stage["parameters"]["candidates"], "exact")
+        self.assertIn("fewer than 1000000", stage["notes"][0])
+        words = ("--candidates", "hnsw", "--exact-below", "1")
+        self.assertIn("casemate prepare --candidates hnsw",
+                      self.search("ferry", *words, mode="dense")["evidence"]["stages"][0]["notes"][0])
+        made = self.run_program("prepare", self.store, "--candidates", "hnsw", "--json", code=0).json()
+        self.assertEqual(made["passages"], 3)
+        found = self.search("when does the ferry leave", *words, mode="dense")
+        self.assertEqual(found["policy"], "off-2026-11 + candidates hnsw")
+        stage = found["evidence"]["stages"][0]
+        self.assertEqual(stage["parameters"]["candidates"], "hnsw")
+        self.assertIn("may be missing", stage["notes"][0])
+        exact = self.search("when does the ferry leave", mode="dense")
+        self.assertEqual([(hit["document"], hit["score"]) for hit in found["hits"]],
+                         [(hit["document"], hit["score"]) for hit in exact["hits"]])
+        # RAGPart looks at every passage by itself, so its guarantees do not depend on candidates.
+        voted = self.search("ferry", "--defence", "ragpart", *words, mode="dense")["evidence"]["stages"][0]
+        self.assertNotIn("candidates", voted["parameters"])
+        self.assertIn("exact, hnsw, ivf", self.run_program("search", self.store, "ferry", "--candidates", "annoy",
+                                                           code=2).err)
+        self.assertIn("needs no candidate", self.run_program("prepare", self.store, "--candidates", "exact", code=2).err)
+
     def test_ragmask_tells_masked_characters_and_prepare_computes_before_the_query(self):
         self.index()
         made = self.run_program("prepare", self.store, "--defence", "ragmask{mask_length_tokens: 4}", "--json", code=0)

@@ -5,6 +5,7 @@
 
 #include "casemate/defend/passage_cache.h"
 #include "casemate/pipeline/policy.h"
+#include "casemate/retrieve/prepare_candidates.h"
 #include "command.h"
 #include "language_model_choice.h"
 
@@ -17,6 +18,7 @@ struct PrepareChoice {
   std::string encoder;
   std::vector<std::string> defences;
   std::string policy;
+  std::string candidates;  ///< "hnsw", "ivf"; empty: none
   LanguageModelChoice model;
 };
 
@@ -32,7 +34,8 @@ Result<std::vector<DefenceChoice>> chosen(const PrepareChoice& choice) {
     if (!defence) return defence.error();
     out.push_back(*defence);
   }
-  if (out.empty()) return Error{ErrorCode::kInvalidArgument, "nothing to prepare for: name a --policy or a --defence"};
+  if (out.empty() && choice.candidates.empty())
+    return Error{ErrorCode::kInvalidArgument, "nothing to prepare: name a --policy, a --defence or --candidates"};
   return out;
 }
 
@@ -58,30 +61,28 @@ Result<std::optional<PrepareSummary>> prepare(Context& context, Store& store, co
   return std::optional<PrepareSummary>(*summary);
 }
 
-int run(Context& context, const PrepareChoice& choice) {
-  const auto defences = chosen(choice);
-  if (!defences) return context.fail(defences.error());
-  const auto store = context.open_store(choice.store, false);
-  if (!store) return context.fail(store.error());
-  const auto encoder = context.load_encoder_of(**store, choice.encoder);
+/// Makes what the defences need, and prints it.
+int prepare_defences(Context& context, Store& store, const PrepareChoice& choice,
+                     const std::vector<DefenceChoice>& defences) {
+  const auto encoder = context.load_encoder_of(store, choice.encoder);
   if (!encoder) return context.fail(encoder.error());
   std::unique_ptr<LanguageModel> model;
-  for (const DefenceChoice& defence : *defences) {
+  for (const DefenceChoice& defence : defences) {
     if (!prepares_with_model(defence) || model) continue;
     auto loaded = load_language_model(context, choice.model);
     if (!loaded) return context.fail(loaded.error());
     model = *std::move(loaded);
   }
-  const auto cache = make_store_passage_cache(**store);
+  const auto cache = make_store_passage_cache(store);
   DefenceServices services;
   services.encoder = encoder->get();
   services.model = model.get();
-  services.store = store->get();
+  services.store = &store;
   services.cache = cache.get();
   services.pool = &context.pool();
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const DefenceChoice& defence : *defences) {
-    const auto summary = prepare(context, **store, choice, defence, services);
+  for (const DefenceChoice& defence : defences) {
+    const auto summary = prepare(context, store, choice, defence, services);
     if (!summary) return context.fail(summary.error());
     nlohmann::ordered_json entry = {{"defence", defence.name}, {"options", defence.options}};
     if (!context.json && !*summary) std::cout << defence.name << ": needs nothing\n";
@@ -103,6 +104,34 @@ int run(Context& context, const PrepareChoice& choice) {
   return kDone;
 }
 
+/// Makes the candidate index, and prints what became of it.
+int make_candidates(Context& context, Store& store, const PrepareChoice& choice) {
+  const auto method = parse_candidate_method(choice.candidates);
+  if (!method) return context.fail(method.error());
+  const auto made = prepare_candidates(store, choice.tenant, *method, context.pool(), context.progress(), context.stop);
+  if (!made) return context.fail(made.error());
+  if (context.json) {
+    const nlohmann::ordered_json out = {
+        {"candidates", choice.candidates}, {"passages", made->passages}, {"file_bytes", made->file_bytes}};
+    std::cout << out.dump() << '\n';
+  } else {
+    std::cout << "candidates by " << choice.candidates << ": " << made->passages << " passages, " << made->file_bytes
+              << " bytes; searches use them with --candidates " << choice.candidates << '\n';
+  }
+  return kDone;
+}
+
+int run(Context& context, const PrepareChoice& choice) {
+  const auto defences = chosen(choice);
+  if (!defences) return context.fail(defences.error());
+  const auto store = context.open_store(choice.store, false);
+  if (!store) return context.fail(store.error());
+  if (!defences->empty()) {
+    if (const int code = prepare_defences(context, **store, choice, *defences); code != kDone) return code;
+  }
+  return choice.candidates.empty() ? kDone : make_candidates(context, **store, choice);
+}
+
 }  // namespace
 
 std::function<int()> set_up_prepare(CLI::App& app, Context& context) {
@@ -110,6 +139,9 @@ std::function<int()> set_up_prepare(CLI::App& app, Context& context) {
   app.add_option("store", choice->store, "the store's folder")->required();
   app.add_option("--policy", choice->policy, "make what this policy's defences need");
   app.add_option("--defence", choice->defences, "make what this defence needs, as NAME or 'NAME{option: value, ...}'");
+  app.add_option(
+      "--candidates", choice->candidates,
+      "also make the index by which searches find candidates instead of looking at every passage: hnsw or ivf");
   app.add_option("--tenant", choice->tenant, "whose documents")->capture_default_str();
   app.add_option("--encoder", choice->encoder, "where the store's encoder lies, if not where the store remembers");
   add_language_model_options(app, choice->model);
