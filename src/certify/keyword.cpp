@@ -16,6 +16,7 @@ using certify::GroupChoices;
 using Words = std::vector<std::string>;
 
 constexpr std::uint64_t kMaxChoices = std::uint64_t{1} << 16U;
+constexpr std::uint64_t kMaxLooks = std::uint64_t{1} << 24U;  // at a word of a group: seconds
 constexpr int kMaxGroups = 64;
 
 Status check_groups(std::span<const KeywordGroup> groups, const HintSet& emitted, const LiveSetting& setting) {
@@ -52,6 +53,7 @@ class LiveKeyword {
         ++unstable_;
       } else {
         stable_.push_back(group.keywords ? &*group.keywords : nullptr);
+        words_ += group.keywords ? group.keywords->size() : 0;
       }
     }
   }
@@ -63,7 +65,9 @@ class LiveKeyword {
     const std::string malicious = " with " + std::to_string(k_prime) + " malicious passages";
     if (emitted_.margin <= 2 * epsilon_)
       return std::optional<std::string>("the second prompt's answer is unstable under the slack");
-    if (GroupChoices::count(groups, taken, kMaxChoices) > kMaxChoices) {
+    const std::uint64_t choices = GroupChoices::count(groups, taken, kMaxChoices);
+    looks_ += choices > kMaxChoices ? kMaxLooks : choices * (words_ + 1);
+    if (looks_ > kMaxLooks) {
       return std::optional<std::string>("there are too many choices of groups" + malicious);
     }
     reached_.clear();
@@ -133,6 +137,8 @@ class LiveKeyword {
   std::vector<const Words*> stable_;  ///< null: abstains
   std::int64_t unstable_ = 0;
   std::int64_t model_calls_ = 0;
+  std::uint64_t words_ = 0;           ///< of all stable groups
+  std::uint64_t looks_ = 0;           ///< at words, over all choices so far
   std::map<Words, HintSet> known_;    ///< every second prompt that was run
   std::map<Words, HintSet> reached_;  ///< those that the k' tried last can bring about
 };

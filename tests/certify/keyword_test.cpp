@@ -162,6 +162,24 @@ TEST(KeywordCertificate, NeedsStableSecondPrompts) {
   EXPECT_EQ(certify_keyword(groups, emitted, {usual_rule()}, {6, 1, 1'000'000})->live.k_prime, 0);
 }
 
+TEST(KeywordCertificate, OfManyLongAnswersEndsWhereItWasLookedAtAndSaysSo) {
+  // 64 groups of 300 words, all alike. One passage is quickly looked at, two are 2,016 choices of 19,200 words.
+  Words words;
+  for (int i = 0; i < 300; ++i) words.push_back("word" + std::to_string(1000 + i));
+  const std::vector<KeywordGroup> groups(64, KeywordGroup{UntrustedText("x"), words, kOne});
+  const HintSet emitted{words, UntrustedText("x"), kOne};
+  const auto many = certify_keyword(groups, emitted, {usual_rule(), 0}, {64, 1, 0});
+  ASSERT_TRUE(many.ok()) << many.error().message;
+  EXPECT_EQ(many->live.k_prime, 1);
+  EXPECT_NE(many->live.limited_by.find("too many choices"), std::string::npos) << many->live.limited_by;
+  // The same answers of fewer groups stop where the rule does: three of ten words from the attacker are hints.
+  const std::vector<KeywordGroup> few(10, groups[0]);
+  const auto exact = certify_keyword(few, emitted, {usual_rule(), 0}, {10, 1, 0});
+  ASSERT_TRUE(exact.ok());
+  EXPECT_EQ(exact->live.k_prime, 2);
+  EXPECT_NE(exact->live.limited_by.find("attacker alone"), std::string::npos) << exact->live.limited_by;
+}
+
 TEST(NormalForm, ForgetsCasePunctuationAndArticlesButNoPartOfANumber) {
   EXPECT_EQ(certify::normal_form("  The\tMount-Everest. "), "mounteverest");
   EXPECT_EQ(certify::normal_form("an A the"), "");

@@ -60,7 +60,9 @@ struct KeywordLiveOutcome {
 /// The largest k' for which the emitted answer stays: as it is where the hints are forced, up to `normal_form` of
 /// docs/certificates.md where other hints are answered alike. `emitted` has the hints that were used, their answer and
 /// its margin. With an empty `answer` no second prompt is run, and the hints must be forced. `evidence.counts`, `kept`
-/// and `hint_sets` are not looked at; alpha and beta are those of `options`. Exact but for max_model_calls. Error:
+/// and `hint_sets` are not looked at; alpha and beta are those of `options`. Exact but for max_model_calls, and where
+/// there are too many choices of groups (2^16 a k', 2^24 looks at a word in all) the largest k' that was looked at
+/// counts, and `limited_by` says so. Error:
 /// InvalidOption; InvalidArgument for a number of groups that does not fit the setting, more than 64 groups, or words
 /// that are not ascending; what the callback says.
 [[nodiscard]] Result<KeywordLiveOutcome> certify_keyword(std::span<const KeywordGroup> groups, const HintSet& emitted,
