@@ -68,6 +68,8 @@ Status run_llama_attention(LlamaCore& core, std::span<const TokenId> tokens, con
   Observer observer;
   observer.visitor = &visitor;
   SessionOptions options;
+  options.adapter = core.adapter;
+  options.adapter_scale = core.options.adapter_scale;
   options.tokens_per_stream = static_cast<int>(tokens.size());
   options.chunk_tokens = core.options.chunk_tokens;
   options.max_logit_rows = 1;
@@ -88,7 +90,7 @@ Status run_llama_attention(LlamaCore& core, std::span<const TokenId> tokens, con
     if (!observer.status.ok()) return observer.status;
     if (!decoded) return decoded;
   }
-  core.usage.decoded_tokens += tokens.size();
+  core.count(tokens.size(), 0);
   if (observer.blocks == 0) {
     return Error{ErrorCode::kUnsupported, "this model's attention weights cannot be seen (no softmax nodes)"};
   }

@@ -12,21 +12,22 @@
 namespace casemate::llm {
 namespace {
 
-/// Room that a batch has for growing before its cells are laid out anew.
-constexpr std::size_t kHeadroomTokens = 64;
-
 class LlamaBatch final : public LlmBatch {
  public:
-  explicit LlamaBatch(std::shared_ptr<LlamaCore> core) : core_(std::move(core)) {}
+  /// Owns as many of the core's places as there will be sequences.
+  LlamaBatch(std::shared_ptr<LlamaCore> core, std::size_t places) : core_(std::move(core)), places_(places) {}
   ~LlamaBatch() override {
-    const std::lock_guard lock(core_->mutex);
-    for (std::size_t i = 0; i < started_; ++i) core_->batch->truncate(stream(i), 0);
-    core_->batch_in_use = false;
+    core_->turns.rest(this);
+    {
+      const std::lock_guard turn(core_->turns);
+      for (Sequence& each : sequences_) core_->streams->release(each.place);
+    }
+    core_->places.give(places_, taker_);
   }
   LlamaBatch(const LlamaBatch&) = delete;
   LlamaBatch& operator=(const LlamaBatch&) = delete;
 
-  /// With the lock held.
+  /// With a turn held.
   Status start(std::span<const TokenId> prefix, std::span<const BatchSequence> sequences, const std::stop_token& stop) {
     std::vector<std::optional<LoadedState>> states(sequences.size());
     std::size_t longest = prefix.size();
@@ -50,9 +51,10 @@ class LlamaBatch final : public LlmBatch {
       tokens.insert(tokens.end(), sequences[i].suffix.begin(), sequences[i].suffix.end());
       if (auto status = core_->check_prompt(tokens); !status) return status;
       longest = std::max(longest, tokens.size());
-      sequences_.push_back({std::move(tokens), {}});
+      sequences_.push_back({std::move(tokens), {}, {}});
     }
-    if (auto status = reserve(sequences.size(), longest + kHeadroomTokens); !status) return status;
+    if (auto status = core_->streams->reserve(sequences.size(), longest); !status) return status;
+    for (Sequence& each : sequences_) core_->streams->take(each.place);
     const bool prefix_is_used = std::any_of(sequences.begin(), sequences.end(),
                                             [](const BatchSequence& s) { return s.state == nullptr && !s.alone; });
     if (prefix_is_used) {
@@ -72,8 +74,8 @@ class LlamaBatch final : public LlmBatch {
   }
   LlmUsage usage() const noexcept override { return usage_; }
 
+  // What follows needs no turn: it touches nothing but what this batch's own thread changes.
   Result<std::vector<float>> log_probabilities(std::size_t sequence) const override {
-    const std::lock_guard lock(core_->mutex);
     if (spent_) return *spent_;
     if (auto status = check_index(sequence); !status) return status.error();
     if (sequences_[sequence].logits.empty()) return nothing_predicted(sequence);
@@ -81,15 +83,14 @@ class LlamaBatch final : public LlmBatch {
   }
 
   Status append(std::span<const BatchAppend> appends, std::stop_token stop) override {
-    const std::lock_guard lock(core_->mutex);
     const LogScope log(core_->options.log);
     if (spent_) return *spent_;
     if (auto status = check_appends(appends); !status) return status;
     return spend_on_error(append_checked(appends, stop));
   }
 
+  /// The cells are forgotten when something is computed again.
   Status rewind(std::size_t sequence, std::size_t tokens) override {
-    const std::lock_guard lock(core_->mutex);
     if (spent_) return *spent_;
     if (auto status = check_index(sequence); !status) return status;
     Sequence& each = sequences_[sequence];
@@ -97,7 +98,6 @@ class LlamaBatch final : public LlmBatch {
       return Error{ErrorCode::kInvalidArgument,
                    "cannot go back to token " + std::to_string(tokens) + " of " + std::to_string(each.tokens.size())};
     }
-    core_->batch->truncate(stream(sequence), tokens);
     each.tokens.resize(tokens);
     each.logits.clear();
     return {};
@@ -109,24 +109,27 @@ class LlamaBatch final : public LlmBatch {
     options.max_new_tokens = max_new_tokens;
     options.stop.assign(stop_strings.begin(), stop_strings.end());
     if (auto status = validate(options); !status) return status.error();
-    const std::lock_guard lock(core_->mutex);
     const LogScope log(core_->options.log);
     if (spent_) return *spent_;
     for (std::size_t i = 0; i < sequences_.size(); ++i) {
       if (sequences_[i].logits.empty()) return nothing_predicted(i);
     }
     auto out = run_greedy(options, stop);
+    core_->turns.rest(this);
     if (!out) spent_ = out.error();
     if (out) spent_ = Error{ErrorCode::kInvalidArgument, "the batch was generated to its end; start another one"};
     return out;
   }
 
   Result<SequenceState> save_state(std::size_t sequence) const override {
-    const std::lock_guard lock(core_->mutex);
     const LogScope log(core_->options.log);
     if (spent_) return *spent_;
     if (auto status = check_index(sequence); !status) return status.error();
-    auto bytes = core_->batch->save(stream(sequence));
+    const std::lock_guard turn(core_->turns);
+    const Sequence& each = sequences_[sequence];
+    // Cells that were gone back over: the sequence's own thread is this one.
+    if (each.place.cells > each.tokens.size()) streams().session().truncate(each.place.stream, each.tokens.size());
+    auto bytes = streams().session().save(each.place.stream);
     if (!bytes) return bytes.error();
     return pack_state(sequences_[sequence].tokens, *bytes, core_->state_key);
   }
@@ -135,9 +138,10 @@ class LlamaBatch final : public LlmBatch {
   struct Sequence {
     std::vector<TokenId> tokens;
     std::vector<float> logits;  ///< of the next token; empty after going back
+    StreamUser place;
   };
 
-  static int stream(std::size_t sequence) { return static_cast<int>(sequence) + 1; }
+  LlamaStreams& streams() const { return *core_->streams; }
 
   Status check_index(std::size_t sequence) const {
     if (sequence < sequences_.size()) return {};
@@ -174,39 +178,19 @@ class LlamaBatch final : public LlmBatch {
     return status;
   }
 
-  /// Makes a session of at least `count` sequences of `length` tokens, moving what is there.
-  Status reserve(std::size_t count, std::size_t length) {
-    const int streams = static_cast<int>(count) + 1;
-    const int tokens = static_cast<int>(std::min(length, static_cast<std::size_t>(core_->context_tokens) + 1));
-    LlamaSession* old = core_->batch.get();
-    if (old != nullptr && old->options().streams >= streams && old->options().tokens_per_stream >= tokens) return {};
-    const int wider = std::max(streams, old == nullptr ? 0 : old->options().streams);
-    const int longer = std::max(tokens, old == nullptr ? 0 : old->options().tokens_per_stream);
-    auto fresh = core_->make_session(wider, longer);
-    if (!fresh) return fresh.error();
-    if (old != nullptr) {
-      for (int s = 0; s <= static_cast<int>(started_); ++s) {
-        if (s == 0 && core_->base.empty()) continue;
-        auto bytes = old->save(s);
-        if (!bytes) return bytes.error();
-        if (auto status = (*fresh)->load(s, *bytes); !status) return status;
-      }
-    }
-    core_->batch = std::move(*fresh);
-    return {};
-  }
-
   Status compute_prefix(std::span<const TokenId> prefix, const std::stop_token& stop) {
-    std::size_t reused = common_prefix(core_->base, prefix);
+    std::vector<TokenId>& base = streams().base();
+    LlamaSession& session = streams().session();
+    std::size_t reused = common_prefix(base, prefix);
     if (reused < prefix.size()) reused = reusable_tokens(reused, prefix.size());
-    core_->batch->truncate(0, reused);
-    core_->base.resize(reused);
-    if (auto status = core_->batch->prefill(0, prefix, reused, stop); !status) {
-      core_->batch->truncate(0, 0);
-      core_->base.clear();
+    session.truncate(0, reused);
+    base.resize(reused);
+    if (auto status = session.prefill(0, prefix, reused, stop); !status) {
+      session.truncate(0, 0);
+      base.clear();
       return status;
     }
-    core_->base.assign(prefix.begin(), prefix.end());
+    base.assign(prefix.begin(), prefix.end());
     count(prefix.size() - reused, reused);
     return {};
   }
@@ -214,20 +198,29 @@ class LlamaBatch final : public LlmBatch {
   Status begin_sequence(std::size_t i, std::span<const TokenId> prefix, const std::optional<LoadedState>& state,
                         const std::stop_token& stop) {
     Sequence& sequence = sequences_[i];
+    LlamaSession& session = streams().session();
     std::size_t from = prefix.size();
     if (state) {
-      if (auto status = core_->batch->load(stream(i), state->cells); !status) return status;
+      if (auto status = session.load(sequence.place.stream, state->cells); !status) return status;
       from = state->tokens.size();
     } else if (!prefix.empty()) {
-      core_->batch->copy(0, stream(i));
+      session.copy(0, sequence.place.stream);
     }
-    started_ = i + 1;
+    sequence.place.cells = from;
     // Some tokens are always computed (see kSmallestPiece); that also makes the copy take place.
     const std::size_t redo = reusable_tokens(from, sequence.tokens.size());
-    core_->batch->truncate(stream(i), redo);
-    if (auto status = core_->batch->prefill(stream(i), sequence.tokens, redo, stop); !status) return status;
-    count(sequence.tokens.size() - redo, redo);
-    return keep_logits(sequence, core_->batch->last_logits());
+    count(0, redo);
+    return read_on(sequence, redo, stop);
+  }
+
+  /// Computes the tokens from `from` on.
+  Status read_on(Sequence& sequence, std::size_t from, const std::stop_token& stop) {
+    LlamaSession& session = streams().session();
+    streams().truncate(sequence.place, from);
+    if (auto status = session.prefill(sequence.place.stream, sequence.tokens, from, stop); !status) return status;
+    sequence.place.cells = sequence.tokens.size();
+    count(sequence.tokens.size() - from, 0);
+    return keep_logits(sequence, session.last_logits());
   }
 
   static Status keep_logits(Sequence& sequence, const Result<std::span<const float>>& logits) {
@@ -239,61 +232,62 @@ class LlamaBatch final : public LlmBatch {
   void count(std::size_t decoded, std::size_t reused) {
     usage_.decoded_tokens += decoded;
     usage_.reused_tokens += reused;
-    core_->usage.decoded_tokens += decoded;
-    core_->usage.reused_tokens += reused;
+    core_->count(decoded, reused);
   }
 
   Status append_checked(std::span<const BatchAppend> appends, const std::stop_token& stop) {
-    std::size_t longest = 0;
-    for (const BatchAppend& append : appends) {
-      longest = std::max(longest, sequences_[append.sequence].tokens.size() + append.tokens.size());
-    }
-    // One cell more than the longest, for the filler row of `step`.
-    if (auto status = reserve(sequences_.size(), longest + 1); !status) return status;
     std::vector<std::pair<std::size_t, TokenId>> single;
+    std::vector<BatchAppend> longer;
+    std::size_t longest = 0;
     for (const BatchAppend& append : appends) {
       if (append.tokens.size() == 1) {
         single.emplace_back(append.sequence, append.tokens.front());
         continue;
       }
+      longer.push_back(append);
+      longest = std::max(longest, sequences_[append.sequence].tokens.size() + append.tokens.size());
+    }
+    if (auto status = append_pieces(longer, longest, stop); !status) return status;
+    return step(single, stop);
+  }
+
+  Status append_pieces(std::span<const BatchAppend> appends, std::size_t longest, const std::stop_token& stop) {
+    if (appends.empty()) return {};
+    core_->turns.rest(this);
+    if (!core_->turns.lock_unless(stop)) return Error{ErrorCode::kCancelled, "the caller asked to stop"};
+    const std::lock_guard turn(core_->turns, std::adopt_lock);
+    if (auto status = streams().reserve(0, longest); !status) return status;
+    for (const BatchAppend& append : appends) {
       Sequence& sequence = sequences_[append.sequence];
       const std::size_t before = sequence.tokens.size();
       sequence.tokens.insert(sequence.tokens.end(), append.tokens.begin(), append.tokens.end());
       const std::size_t from = reusable_tokens(before, sequence.tokens.size());
-      core_->batch->truncate(stream(append.sequence), from);
-      if (auto status = core_->batch->prefill(stream(append.sequence), sequence.tokens, from, stop); !status) {
-        return status;
-      }
-      count(sequence.tokens.size() - from, 0);
-      if (auto status = keep_logits(sequence, core_->batch->last_logits()); !status) return status;
+      if (auto status = read_on(sequence, from, stop); !status) return status;
     }
-    return step(std::move(single), stop);
+    return {};
   }
 
-  /// One token each, all in one go. llama.cpp computes neighbouring streams together, so a gap between them gets a
-  /// filler row that is forgotten afterwards.
-  Status step(std::vector<std::pair<std::size_t, TokenId>> tokens, const std::stop_token& stop) {
+  /// One token each, all in one go, and together with the steps of other batches that wait at the same time.
+  Status step(std::span<const std::pair<std::size_t, TokenId>> tokens, const std::stop_token& stop) {
     if (tokens.empty()) return {};
-    std::sort(tokens.begin(), tokens.end());
-    std::vector<Row> rows;
-    auto next = tokens.begin();
-    for (std::size_t i = tokens.front().first; i <= tokens.back().first; ++i) {
-      const bool wanted = next->first == i;
-      rows.push_back({wanted ? next->second : tokens.front().second,
-                      static_cast<std::int32_t>(sequences_[i].tokens.size()), stream(i), true});
-      if (wanted) ++next;
-    }
-    if (auto status = core_->batch->decode(rows, stop); !status) return status;
-    count(rows.size(), 0);
+    LlamaStep step;
+    step.owner = this;
+    step.stop = stop;
+    std::vector<bool> goes_on(sequences_.size(), false);
     for (const auto& [i, token] : tokens) {
-      sequences_[i].tokens.push_back(token);
-      if (auto status = keep_logits(sequences_[i], core_->batch->logits(i - tokens.front().first)); !status) {
-        return status;
-      }
+      Sequence& each = sequences_[i];
+      goes_on[i] = true;
+      step.rows.push_back({&each.place, token, each.tokens.size(), &each.logits});
     }
-    for (std::size_t i = tokens.front().first; i <= tokens.back().first; ++i) {
-      core_->batch->truncate(stream(i), sequences_[i].tokens.size());
+    for (std::size_t i = 0; i < sequences_.size(); ++i) {
+      if (!goes_on[i]) step.resting.push_back(&sequences_[i].place);
     }
+    core_->turns.step(step, [core = core_.get()](std::span<LlamaStep* const> steps) {
+      core->count(core->streams->compute(steps), 0);
+    });
+    if (!step.status) return step.status;
+    usage_.decoded_tokens += tokens.size();
+    for (const auto& [i, token] : tokens) sequences_[i].tokens.push_back(token);
     return {};
   }
 
@@ -309,7 +303,6 @@ class LlamaBatch final : public LlmBatch {
     const auto context = static_cast<std::size_t>(core_->context_tokens);
     for (int round = 0; round < options.max_new_tokens; ++round) {
       std::vector<std::pair<std::size_t, TokenId>> chosen;
-      std::size_t longest = 0;
       for (std::size_t i = 0; i < out.size(); ++i) {
         if (done[i]) continue;
         const TokenId id = argmax(sequences_[i].logits);
@@ -324,11 +317,9 @@ class LlamaBatch final : public LlmBatch {
         if (done[i]) out[i].finish = FinishReason::kStopString;
         if (out[i].prompt_tokens + out[i].ids.size() >= context) done[i] = true;
         if (!done[i]) chosen.emplace_back(i, id);
-        longest = std::max(longest, sequences_[i].tokens.size() + 2);
       }
       if (chosen.empty() || round + 1 == options.max_new_tokens) break;
-      if (auto status = reserve(sequences_.size(), longest); !status) return status.error();
-      if (auto status = step(std::move(chosen), stop); !status) return status.error();
+      if (auto status = step(chosen, stop); !status) return status.error();
     }
     for (std::size_t i = 0; i < out.size(); ++i) {
       streams[i].finish();
@@ -340,7 +331,8 @@ class LlamaBatch final : public LlmBatch {
 
   std::shared_ptr<LlamaCore> core_;
   std::vector<Sequence> sequences_;
-  std::size_t started_ = 0;  ///< sequences that have cells
+  std::size_t places_;
+  std::thread::id taker_ = std::this_thread::get_id();
   std::optional<Error> spent_;
   LlmUsage usage_;
 };
@@ -352,25 +344,18 @@ Result<std::unique_ptr<LlmBatch>> start_llama_batch(const std::shared_ptr<LlamaC
                                                     std::span<const BatchSequence> sequences,
                                                     const std::stop_token& stop) {
   if (sequences.empty()) return Error{ErrorCode::kInvalidArgument, "a batch needs at least one sequence"};
-  if (sequences.size() > static_cast<std::size_t>(core->options.max_sequences)) {
-    return Error{ErrorCode::kLimit, "a batch of " + std::to_string(sequences.size()) +
-                                        " sequences was asked for and max_sequences is " +
-                                        std::to_string(core->options.max_sequences)};
-  }
-  auto batch = std::unique_ptr<LlamaBatch>();
-  Status status;
-  {
-    const std::lock_guard lock(core->mutex);
+  if (auto status = core->places.take(sequences.size(), static_cast<std::size_t>(core->options.max_sequences), stop);
+      !status)
+    return core->in_model(status.error());
+  auto batch = std::make_unique<LlamaBatch>(core, sequences.size());
+  Status status = Error{ErrorCode::kCancelled, "the caller asked to stop"};
+  if (core->turns.lock_unless(stop)) {
+    const std::lock_guard turn(core->turns, std::adopt_lock);
     const LogScope log(core->options.log);
-    if (core->batch_in_use) {
-      return Error{ErrorCode::kUnavailable, "another batch of this model is in use; end it first"};
-    }
-    core->batch_in_use = true;
-    ++core->usage.calls;
-    batch = std::make_unique<LlamaBatch>(core);
+    core->count(0, 0, 1);
     status = batch->start(prefix, sequences, stop);
   }
-  if (!status) return core->in_model(status.error());  // `batch` takes the lock when it ends
+  if (!status) return core->in_model(status.error());  // `batch` takes a turn when it ends
   return std::unique_ptr<LlmBatch>(std::move(batch));
 }
 

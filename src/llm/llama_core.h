@@ -1,4 +1,4 @@
-// What a loaded model and its batches share. Everything below `mutex` is used with it held.
+// What a loaded model and its batches share.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,8 @@
 #include "casemate/core/hash.h"
 #include "casemate/llm/llama_model.h"
 #include "llm/llama_session.h"
+#include "llm/llama_streams.h"
+#include "llm/llama_turns.h"
 #include "llm/llama_vocabulary.h"
 
 namespace casemate::llm {
@@ -26,20 +28,30 @@ struct LlamaCore {
   ThreadPoolHandle pool;
   std::optional<LlamaVocabulary> vocabulary;
 
-  mutable std::mutex mutex;
-  std::unique_ptr<LlamaSession> main;   ///< one stream, for everything but batches and attention
-  std::vector<TokenId> kept;            ///< tokens computed as a prompt in `main`
-  std::unique_ptr<LlamaSession> batch;  ///< stream 0 keeps the prefix, stream i + 1 is sequence i
-  std::vector<TokenId> base;            ///< tokens computed in stream 0 of `batch`
-  bool batch_in_use = false;
+  LlamaTurns turns;       ///< whoever computes has one: the sessions below and attention's are used with it held
+  SequencePlaces places;  ///< of batches
+
+  std::mutex main_mutex;               ///< held for a whole call; taken before a turn
+  std::unique_ptr<LlamaSession> main;  ///< one stream, for everything but batches and attention
+  std::vector<TokenId> kept;           ///< tokens computed as a prompt in `main`
+  std::optional<LlamaStreams> streams;
+
+  mutable std::mutex usage_mutex;
   LlmUsage usage;
 
+  void count(std::uint64_t decoded, std::uint64_t reused, std::uint64_t calls = 0) {
+    const std::lock_guard lock(usage_mutex);
+    usage.decoded_tokens += decoded;
+    usage.reused_tokens += reused;
+    usage.calls += calls;
+  }
   [[nodiscard]] Error in_model(const Error& error) const { return error.in(info.name); }
   /// Error: InvalidArgument where there are no tokens or one is outside the vocabulary, Limit where they leave no room
   /// for another one.
   [[nodiscard]] Status check_prompt(std::span<const TokenId> tokens) const;
-  [[nodiscard]] Result<std::unique_ptr<LlamaSession>> make_session(int streams, int tokens_per_stream) const;
+  [[nodiscard]] Result<std::unique_ptr<LlamaSession>> make_session(int stream_count, int tokens_per_stream) const;
   /// Brings `main` to the state after `tokens`, logits of the last one ready. Returns how many came from the cache.
+  /// With `main_mutex` and a turn held.
   [[nodiscard]] Result<std::size_t> prepare(std::span<const TokenId> tokens, const std::stop_token& stop);
 };
 

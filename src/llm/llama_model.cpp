@@ -25,9 +25,9 @@ Status LlamaCore::check_prompt(std::span<const TokenId> tokens) const {
   return {};
 }
 
-Result<std::unique_ptr<LlamaSession>> LlamaCore::make_session(int streams, int tokens_per_stream) const {
+Result<std::unique_ptr<LlamaSession>> LlamaCore::make_session(int stream_count, int tokens_per_stream) const {
   SessionOptions session;
-  session.streams = streams;
+  session.streams = stream_count;
   session.tokens_per_stream = tokens_per_stream;
   session.chunk_tokens = options.chunk_tokens;
   session.threads = threads;
@@ -45,8 +45,7 @@ Result<std::size_t> LlamaCore::prepare(std::span<const TokenId> tokens, const st
     return status.error();
   }
   kept.assign(tokens.begin(), tokens.end());
-  usage.reused_tokens += reused;
-  usage.decoded_tokens += tokens.size() - reused;
+  count(tokens.size() - reused, reused);
   return reused;
 }
 
@@ -131,29 +130,31 @@ class LlamaLanguageModel final : public LanguageModel {
     if (auto status = validate(options); !status) return status.error();
     auto grammar = Grammar::create(*core_, options.grammar);
     if (!grammar) return grammar.error();
-    const std::lock_guard lock(core_->mutex);
+    const std::lock_guard whole(core_->main_mutex);
     const LogScope log(core_->options.log);
-    ++core_->usage.calls;
-    auto reused = core_->prepare(prompt, stop);
+    core_->count(0, 0, 1);
+    const auto reused = read_prompt(prompt, stop);
     if (!reused) return core_->in_model(reused.error());
     try {
       auto generation = run(prompt, options, stop, on_text, *grammar);
-      core_->main->truncate(0, prompt.size());
+      forget_answer(prompt);
       if (!generation) return core_->in_model(generation.error());
       generation->prompt_tokens = prompt.size();
       generation->cached_tokens = *reused;
       return generation;
     } catch (const std::exception& failure) {
-      core_->main->truncate(0, prompt.size());
+      forget_answer(prompt);
       return core_->in_model({ErrorCode::kModel, std::string("generation failed: ") + failure.what()});
     }
   }
 
   Result<std::vector<float>> next_token_log_probabilities(std::span<const TokenId> prompt,
                                                           std::stop_token stop) override {
-    const std::lock_guard lock(core_->mutex);
+    const std::lock_guard whole(core_->main_mutex);
     const LogScope log(core_->options.log);
-    ++core_->usage.calls;
+    core_->count(0, 0, 1);
+    if (!core_->turns.lock_unless(stop)) return core_->in_model(stopped());
+    const std::lock_guard turn(core_->turns, std::adopt_lock);
     if (auto reused = core_->prepare(prompt, stop); !reused) return core_->in_model(reused.error());
     auto logits = last_logits();
     if (!logits) return core_->in_model(logits.error());
@@ -162,15 +163,17 @@ class LlamaLanguageModel final : public LanguageModel {
 
   Result<ContinuationScore> score_continuation(std::span<const TokenId> prompt, std::span<const TokenId> continuation,
                                                std::stop_token stop) override {
-    const std::lock_guard lock(core_->mutex);
+    const std::lock_guard whole(core_->main_mutex);
     const LogScope log(core_->options.log);
-    ++core_->usage.calls;
+    core_->count(0, 0, 1);
     if (auto status = core_->check_prompt(prompt); !status) return core_->in_model(status.error());
     if (continuation.empty()) return Error{ErrorCode::kInvalidArgument, "the continuation has no tokens"};
     std::vector<TokenId> tokens(prompt.begin(), prompt.end());
     tokens.insert(tokens.end(), continuation.begin(), continuation.end());
     if (auto status = core_->check_prompt(tokens); !status) return core_->in_model(status.error());
     tokens.pop_back();
+    if (!core_->turns.lock_unless(stop)) return core_->in_model(stopped());
+    const std::lock_guard turn(core_->turns, std::adopt_lock);
     auto score = score_rows(tokens, prompt.size() - 1, continuation, stop);
     if (!score) {
       core_->main->truncate(0, 0);
@@ -182,10 +185,11 @@ class LlamaLanguageModel final : public LanguageModel {
   }
 
   Status attention(std::span<const TokenId> tokens, const AttentionVisitor& visitor, std::stop_token stop) override {
-    const std::lock_guard lock(core_->mutex);
     const LogScope log(core_->options.log);
-    ++core_->usage.calls;
+    core_->count(0, 0, 1);
     if (auto status = core_->check_prompt(tokens); !status) return core_->in_model(status.error());
+    if (!core_->turns.lock_unless(stop)) return core_->in_model(stopped());
+    const std::lock_guard turn(core_->turns, std::adopt_lock);
     if (auto status = run_llama_attention(*core_, tokens, visitor, stop); !status)
       return core_->in_model(status.error());
     return {};
@@ -198,11 +202,29 @@ class LlamaLanguageModel final : public LanguageModel {
   }
 
   LlmUsage usage() const override {
-    const std::lock_guard lock(core_->mutex);
+    const std::lock_guard lock(core_->usage_mutex);
     return core_->usage;
   }
 
  private:
+  static Error stopped() { return {ErrorCode::kCancelled, "the caller asked to stop"}; }
+
+  /// A turn for the prompt, and one for each token that follows: batches of other threads go on in between.
+  Result<std::size_t> read_prompt(std::span<const TokenId> prompt, const std::stop_token& stop) {
+    if (!core_->turns.lock_unless(stop)) return stopped();
+    const std::lock_guard turn(core_->turns, std::adopt_lock);
+    return core_->prepare(prompt, stop);
+  }
+  Status read_token(const Row& row, const std::stop_token& stop) {
+    if (!core_->turns.lock_unless(stop)) return stopped();
+    const std::lock_guard turn(core_->turns, std::adopt_lock);
+    return core_->main->decode(std::span(&row, 1), stop);
+  }
+  void forget_answer(std::span<const TokenId> prompt) {
+    const std::lock_guard turn(core_->turns);
+    core_->main->truncate(0, prompt.size());
+  }
+
   /// Logits of the last row of the last decode.
   Result<std::span<const float>> last_logits() const { return core_->main->last_logits(); }
 
@@ -234,8 +256,8 @@ class LlamaLanguageModel final : public LanguageModel {
       }
       if (out.ids.size() >= most) break;
       const Row row{id, static_cast<std::int32_t>(prompt.size() + out.ids.size() - 1), 0, true};
-      if (auto status = core_->main->decode(std::span(&row, 1), stop); !status) return status.error();
-      ++core_->usage.decoded_tokens;
+      if (auto status = read_token(row, stop); !status) return status.error();
+      core_->count(1, 0);
     }
     stream.finish();
     out.generated_tokens = out.ids.size();
@@ -265,8 +287,7 @@ class LlamaLanguageModel final : public LanguageModel {
     std::size_t at = std::min(common_prefix(core_->kept, tokens), wanted_from);
     if (at < wanted_from) at = reusable_tokens(at, wanted_from);
     session.truncate(0, at);
-    core_->usage.reused_tokens += at;
-    core_->usage.decoded_tokens += tokens.size() - at;
+    core_->count(tokens.size() - at, at);
     const std::size_t chunk = static_cast<std::size_t>(session.options().max_logit_rows) - kSmallestPiece;
     if (auto status = session.prefill(0, tokens.first(wanted_from), at, stop); !status) return status.error();
     ContinuationScore score;
@@ -369,6 +390,9 @@ Result<std::unique_ptr<LanguageModel>> load_llama_model(const std::string& path,
   auto session = core->make_session(1, core->context_tokens);
   if (!session) return session.error().in(path);
   core->main = std::move(*session);
+  core->streams.emplace(
+      [raw = core.get()](int count, int tokens_each) { return raw->make_session(count, tokens_each); },
+      core->context_tokens);
   return std::unique_ptr<LanguageModel>(std::make_unique<llm::LlamaLanguageModel>(std::move(core)));
 }
 

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <latch>
+#include <thread>
 
 #include "llm/llm_fixture.h"
 
@@ -250,6 +252,69 @@ TEST_F(LlamaBatchTest, CancellingSpendsTheBatch) {
   EXPECT_FALSE(batch->log_probabilities(0).ok());
   batch.reset();
   EXPECT_TRUE(model().start_batch(ids(story(2)), sequences({ids("one two")})).ok());
+}
+
+TEST_F(LlamaBatchTest, ThreadsWhoseStepsAreTakenTogetherGetTheBitsThatEachGetsAlone) {
+  const auto prefix = ids(story(4));
+  const auto forced = ids(" and then the harbour was closed by the old guard");
+  // Each thread has sequences of its own, some of which end early, so that others are moved into their places.
+  const auto run = [&](std::size_t number, std::latch* begin) {
+    std::vector<std::vector<TokenId>> suffixes;
+    for (std::size_t i = 0; i < 3 + number; ++i)
+      suffixes.push_back(ids(story(1 + static_cast<int>(i % 2), static_cast<int>(10 * number + i))));
+    auto batch = model().start_batch(prefix, sequences(suffixes)).value();
+    if (begin != nullptr) begin->arrive_and_wait();
+    std::vector<std::vector<float>> seen;
+    for (std::size_t t = 0; t < forced.size(); ++t) {
+      std::vector<BatchAppend> appends;
+      for (std::size_t i = 0; i < batch->size(); ++i) {
+        if (i == number || t < 2 + i) appends.push_back({i, std::span(&forced[t], 1)});
+      }
+      if (t == 4) {
+        // Back and the same way again.
+        EXPECT_TRUE(batch->rewind(number, batch->tokens(number).size() - 1).ok());
+        const BatchAppend again{number, std::span(&forced[t - 1], 1)};
+        EXPECT_TRUE(batch->append(std::span(&again, 1)).ok());
+      }
+      EXPECT_TRUE(batch->append(appends).ok());
+      seen.push_back(batch->log_probabilities(number).value());
+    }
+    return seen;
+  };
+  std::vector<std::vector<std::vector<float>>> alone;
+  for (std::size_t n = 0; n < 3; ++n) alone.push_back(run(n, nullptr));
+  std::vector<std::vector<std::vector<float>>> together(3);
+  std::latch begin(3);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t n = 0; n < 3; ++n) threads.emplace_back([&, n] { together[n] = run(n, &begin); });
+  }
+  for (std::size_t n = 0; n < 3; ++n) EXPECT_EQ(together[n], alone[n]) << n;
+}
+
+TEST_F(LlamaBatchTest, CancellingOneThreadsBatchFreesItsSequencesAndLeavesTheOthersAsTheyAre) {
+  const auto prefix = ids(story(2));
+  const auto expected = model().generate_tokens(joined(prefix, ids("Once upon a time")), greedy(20))->ids;
+  std::stop_source source;
+  std::latch begin(2);
+  std::jthread cancelled([&] {
+    auto batch = model().start_batch(prefix, sequences({ids("one two"), ids("three four")})).value();
+    begin.arrive_and_wait();
+    const TokenId id = ids(" a")[0];
+    for (int i = 0; i < 3; ++i) {
+      const BatchAppend append{0, std::span(&id, 1)};
+      ASSERT_TRUE(batch->append(std::span(&append, 1), source.get_token()).ok());
+    }
+    source.request_stop();
+    EXPECT_EQ(batch->generate_greedy(50, {}, source.get_token()).error().code, ErrorCode::kCancelled);
+  });
+  auto batch = model().start_batch(prefix, sequences({ids("Once upon a time"), ids("Another story begins")})).value();
+  begin.arrive_and_wait();
+  EXPECT_EQ(batch->generate_greedy(20).value()[0].ids, expected);
+  cancelled.join();
+  batch.reset();
+  // All places are free again.
+  EXPECT_TRUE(model().start_batch(prefix, std::vector<BatchSequence>(64, BatchSequence{prefix})).ok());
 }
 
 TEST(OtherModelBatchTest, EachSequenceEqualsTheSameSequenceAloneAndThreadsChangeNothing) {

@@ -124,7 +124,7 @@ using AttentionVisitor = std::function<Status(const AttentionBlock&)>;
 
 /// A causal language model.
 ///
-/// Thread-safe: calls on one model run one after the other. Token ids are the model's own. What `capabilities()` lacks
+/// Thread-safe: one call computes at a time. Token ids are the model's own. What `capabilities()` lacks
 /// gives Unsupported; ask with `require` when configuring. Errors of every call: Unsupported; InvalidArgument (an id
 /// outside the vocabulary, an empty prompt); Limit where the prompt leaves no room in the context, with both numbers
 /// (an answer that reaches the end of the context ends there, kLength); Model where computing failed; Cancelled after
@@ -163,9 +163,9 @@ class LanguageModel {
   /// Memory is bounded by the block, not by the square of the length. An error from the visitor ends the run.
   [[nodiscard]] virtual Status attention(std::span<const TokenId> tokens, const AttentionVisitor& visitor,
                                          std::stop_token stop = {});
-  /// Several sequences over one prefix; see LlmBatch. At most one batch of a model lives at a time: a second one is
-  /// Unavailable. The model must outlive it.
-  /// Prefix and suffix together may not be empty.
+  /// Several sequences over one prefix; see LlmBatch. A thread has one batch of a model at a time (else Unavailable);
+  /// steps of several threads' batches go through the network together. Waits while there is no room for as many
+  /// sequences. The model must outlive it. Prefix and suffix together may not be empty.
   [[nodiscard]] virtual Result<std::unique_ptr<LlmBatch>> start_batch(std::span<const TokenId> prefix,
                                                                       std::span<const BatchSequence> sequences,
                                                                       std::stop_token stop = {});

@@ -15,7 +15,7 @@ struct LlamaOptions {
   int context_tokens = 4096;    ///< in [256, what the model was trained for]; larger values are cut to that
   int threads = 0;              ///< >= 0; 0 is all cores; never more than the cores this process may use
   int chunk_tokens = 256;       ///< in [64, 2048]; prompt tokens computed at once
-  int max_sequences = 64;       ///< in [1, 255]; most sequences of one batch
+  int max_sequences = 64;       ///< in [1, 255]; most sequences of all batches at once
   bool use_mmap = true;         ///< map the file instead of reading it
   bool check_tensors = false;   ///< look for NaN and infinities in the weights when loading (reads all of the file)
   bool hash_file = true;        ///< fill ModelInfo::file_hash (reads all of the file once)

@@ -1,0 +1,167 @@
+#include "llm/llama_streams.h"
+
+#include <algorithm>
+
+namespace casemate::llm {
+namespace {
+
+/// Room that sequences have for growing before cells are laid out anew.
+constexpr std::size_t kHeadroomTokens = 64;
+/// llama.cpp computes neighbouring streams together and begins anew after a gap, which costs about as much as three
+/// more rows do: smaller gaps get filler rows that are forgotten afterwards.
+constexpr int kSmallGap = 3;
+
+bool by_stream(const StepRow& a, const StepRow& b) { return a.user->stream < b.user->stream; }
+
+}  // namespace
+
+std::size_t LlamaStreams::used() const {
+  return static_cast<std::size_t>(
+      std::count_if(users_.begin(), users_.end(), [](auto* user) { return user != nullptr; }));
+}
+
+Status LlamaStreams::reserve(std::size_t more, std::size_t length) {
+  const int streams = static_cast<int>(used() + more) + 2;
+  const int tokens =
+      static_cast<int>(std::min(length + kHeadroomTokens, static_cast<std::size_t>(context_tokens_) + 1));
+  const SessionOptions now = session_ == nullptr ? SessionOptions{0, 0} : session_->options();
+  if (now.streams >= streams && now.tokens_per_stream >= static_cast<int>(length + 1)) return {};
+  auto fresh = make_(std::max(streams, now.streams), std::max(tokens, now.tokens_per_stream));
+  if (!fresh) return fresh.error();
+  const auto carry = [&](int stream) -> Status {
+    auto bytes = session_->save(stream);
+    if (!bytes) return bytes.error();
+    return (*fresh)->load(stream, *bytes);
+  };
+  if (!base_.empty()) {
+    if (Status carried = carry(0); !carried) return carried;
+  }
+  for (std::size_t s = 0; s < users_.size(); ++s) {
+    if (users_[s] == nullptr || users_[s]->cells == 0) continue;
+    if (Status carried = carry(static_cast<int>(s)); !carried) return carried;
+  }
+  session_ = std::move(*fresh);
+  users_.resize(static_cast<std::size_t>(session_->options().streams), nullptr);
+  return {};
+}
+
+void LlamaStreams::take(StreamUser& user) {
+  const auto free = std::find(users_.begin() + 1, users_.end() - 1, nullptr);
+  *free = &user;
+  user = {static_cast<int>(free - users_.begin()), 0, false};
+}
+
+void LlamaStreams::release(StreamUser& user) {
+  if (user.stream < 0) return;
+  session_->truncate(user.stream, 0);
+  users_[static_cast<std::size_t>(user.stream)] = nullptr;
+  user = {};
+}
+
+void LlamaStreams::truncate(StreamUser& user, std::size_t tokens) {
+  if (user.cells <= tokens) return;
+  session_->truncate(user.stream, tokens);
+  user.cells = tokens;
+}
+
+void LlamaStreams::move(int from, int to) {
+  StreamUser*& mover = users_[static_cast<std::size_t>(from)];
+  StreamUser*& other = users_[static_cast<std::size_t>(to)];
+  const int aside = static_cast<int>(users_.size()) - 1;
+  if (other != nullptr && other->cells > 0) session_->copy(to, aside);
+  session_->copy(from, to);
+  if (other != nullptr && other->cells > 0) {
+    session_->copy(aside, from);
+  } else {
+    session_->truncate(from, 0);
+  }
+  session_->truncate(aside, 0);
+  std::swap(mover, other);
+  if (mover != nullptr) mover->stream = from;
+  other->stream = to;
+}
+
+/// Sequences that go on change places with those that have ended or rest.
+void LlamaStreams::close_gaps(const std::vector<StepRow>& rows) {
+  std::vector<int> at;
+  for (const StepRow& row : rows) at.push_back(row.user->stream);
+  std::sort(at.begin(), at.end());
+  for (int gap = at.front() + 1; gap < at.back(); ++gap) {
+    if (std::binary_search(at.begin(), at.end(), gap)) continue;
+    const StreamUser* user = users_[static_cast<std::size_t>(gap)];
+    if (user != nullptr && !user->rests) continue;
+    move(at.back(), gap);
+    at.back() = gap;
+    std::sort(at.begin(), at.end());
+  }
+}
+
+Status LlamaStreams::decode(std::span<LlamaStep* const> steps, std::size_t& count) {
+  std::vector<StepRow> rows;
+  for (const LlamaStep* step : steps) {
+    rows.insert(rows.end(), step->rows.begin(), step->rows.end());
+    for (const StepRow& row : step->rows) row.user->rests = false;
+    for (StreamUser* user : step->resting) user->rests = true;
+  }
+  std::size_t longest = 0;
+  for (const StepRow& row : rows) longest = std::max(longest, row.position + 1);
+  if (Status room = reserve(0, longest); !room) return room;
+  for (const StepRow& row : rows) truncate(*row.user, row.position);
+  close_gaps(rows);
+  std::sort(rows.begin(), rows.end(), by_stream);
+  std::vector<Row> input;
+  std::vector<std::size_t> places;                   // in `input`, by row
+  std::vector<std::pair<int, std::size_t>> fillers;  // stream and where its own cells end
+  for (const StepRow& row : rows) {
+    const int stream = row.user->stream;
+    const int before = input.empty() ? stream - 1 : input.back().stream;
+    for (int gap = before + 1; stream - before - 1 <= kSmallGap && gap < stream; ++gap) {
+      const StreamUser* user = users_[static_cast<std::size_t>(gap)];
+      fillers.emplace_back(gap, user == nullptr ? 0 : user->cells);
+      if (fillers.back().second >= static_cast<std::size_t>(session_->options().tokens_per_stream)) {
+        fillers.pop_back();  // it is full: a gap then
+        continue;
+      }
+      input.push_back({row.token, static_cast<std::int32_t>(fillers.back().second), gap, false});
+    }
+    places.push_back(input.size());
+    input.push_back({row.token, static_cast<std::int32_t>(row.position), stream, true});
+  }
+  // Not to be stopped in the middle: a step is short, and streams that were moved are copied at its beginning.
+  const Status decoded = session_->decode(input, {});
+  for (const auto& [stream, cells] : fillers) session_->truncate(stream, cells);
+  if (!decoded) {
+    for (const StepRow& row : rows) session_->truncate(row.user->stream, row.position);
+    return decoded;
+  }
+  count += input.size();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].user->cells = rows[i].position + 1;
+    const auto logits = session_->logits(places[i]);
+    if (!logits) return logits.error();
+    rows[i].logits->assign(logits->begin(), logits->end());
+  }
+  return {};
+}
+
+std::size_t LlamaStreams::compute(std::span<LlamaStep* const> steps) {
+  std::size_t rows = 0;
+  std::vector<LlamaStep*> going;
+  for (LlamaStep* step : steps) {
+    if (step->stop.stop_requested()) {
+      step->status = Error{ErrorCode::kCancelled, "the caller asked to stop"};
+    } else {
+      going.push_back(step);
+    }
+  }
+  if (going.empty()) return 0;
+  const Status together = decode(going, rows);
+  for (LlamaStep* step : going) {
+    step->status = together;
+    // What went wrong may be one's alone.
+    if (!together && going.size() > 1) step->status = decode(std::span(&step, 1), rows);
+  }
+  return rows;
+}
+
+}  // namespace casemate::llm

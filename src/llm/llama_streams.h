@@ -1,0 +1,52 @@
+// The session that all batches of a model share: which sequence has which stream, and steps of several batches in one.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "llm/llama_session.h"
+#include "llm/llama_turns.h"
+
+namespace casemate::llm {
+
+/// Stream 0 keeps the prefix, the last one is for moving, those between are sequences'. Used with the turn held.
+class LlamaStreams {
+ public:
+  using MakeSession = std::function<Result<std::unique_ptr<LlamaSession>>(int streams, int tokens_per_stream)>;
+  /// `context_tokens`: most that a sequence can have.
+  LlamaStreams(MakeSession make, int context_tokens) : make_(std::move(make)), context_tokens_(context_tokens) {}
+
+  [[nodiscard]] LlamaSession& session() { return *session_; }
+  /// Tokens computed in stream 0.
+  [[nodiscard]] std::vector<TokenId>& base() { return base_; }
+
+  /// Room for `more` sequences besides those that are there, each of `length` tokens. What is there may be moved.
+  /// Error: Model (not enough memory); then everything is as before.
+  [[nodiscard]] Status reserve(std::size_t more, std::size_t length);
+  /// Gives `user` a free stream, the lowest; there must be one.
+  void take(StreamUser& user);
+  void release(StreamUser& user);
+  /// Forgets the cells from `tokens` on.
+  void truncate(StreamUser& user, std::size_t tokens);
+
+  /// One token for each row of all steps, in one go; each step gets its own status, and one that fails or was cancelled
+  /// does not disturb the others. Returns how many rows went through the network.
+  std::size_t compute(std::span<LlamaStep* const> steps);
+
+ private:
+  [[nodiscard]] std::size_t used() const;
+  [[nodiscard]] Status decode(std::span<LlamaStep* const> steps, std::size_t& rows);
+  void close_gaps(const std::vector<StepRow>& rows);
+  void move(int from, int to);
+
+  MakeSession make_;
+  int context_tokens_;
+  std::unique_ptr<LlamaSession> session_;
+  std::vector<TokenId> base_;
+  std::vector<StreamUser*> users_;  ///< by stream; null: free, or one of the two that are nobody's
+};
+
+}  // namespace casemate::llm
