@@ -12,6 +12,7 @@
 
 #include "casemate/retrieve/dense_index.h"
 #include "casemate/retrieve/prepare_candidates.h"
+#include "must.h"
 #include "raw_vectors.h"
 #include "timing.h"
 #include "vector_store.h"
@@ -22,13 +23,6 @@ using namespace casemate;
 
 constexpr int kTopK = 5;
 constexpr std::size_t kRescored = 100;
-
-template <typename Value>
-Value must(Result<Value> result) {
-  if (result.ok()) return *std::move(result);
-  std::cerr << result.error().message << '\n';
-  std::exit(3);
-}
 
 }  // namespace
 

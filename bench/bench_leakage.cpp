@@ -11,11 +11,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "casemate/core/random.h"
 #include "casemate/generate/vanilla.h"
 #include "casemate/llm/llama_model.h"
 #include "casemate/sanitize/attention_rollout.h"
 #include "casemate/sanitize/sanitizers.h"
+#include "made_up_passages.h"
+#include "must.h"
 #include "timing.h"
 
 namespace {
@@ -23,35 +24,13 @@ namespace {
 using namespace casemate;
 
 std::vector<ContextPassage> passages_of(RandomStream& random, std::size_t count) {
-  static const std::vector<std::string> sentences = {
-      "The fishermen of the northern quay mend their nets in the long winter evenings.",
-      "A market is held on the square behind the customs house every second Thursday.",
-      "Storms from the west have moved the sandbank, and pilots had to learn the channel again.",
-      "The railway reached the town late, when most of the trade had already gone elsewhere.",
-      "Visitors like the small museum, where models of herring boats hang from the ceiling.",
-      "The old chronicle speaks of a fire that spared only the chapel and three houses.",
-      "Children learn to sail in the inner basin, which is shallow and out of the wind.",
-      "A bronze bell from a wrecked merchantman stands in front of the town hall."};
   std::vector<ContextPassage> out;
   for (std::size_t p = 0; p < count; ++p) {
-    std::string text = "Note " + std::to_string(random.below(1'000'000)) + ". ";
-    for (int s = 0; s < 6; ++s) {
-      // The one that matters stands in the middle, so that what a deletion leaves to compute is the mean case.
-      if (p == count / 2 && s == 3) text += "The lighthouse of Orvel was designed by Karla Voss. ";
-      text += sentences[random.below(sentences.size())] + " ";
-    }
-    out.push_back({UntrustedText(), UntrustedText(text)});
+    // The one that matters stands in the middle, so that what a deletion leaves to compute is the mean case.
+    const char* fact = p == count / 2 ? "The lighthouse of Orvel was designed by Karla Voss." : "";
+    out.push_back({UntrustedText(), UntrustedText(made_up_passage(random, fact))});
   }
   return out;
-}
-
-template <typename T>
-T must(Result<T> result) {
-  if (!result) {
-    std::cerr << result.error().message << '\n';
-    std::exit(3);
-  }
-  return *std::move(result);
 }
 
 /// Largest resident size of this process so far, in bytes.

@@ -15,9 +15,10 @@
 #include "casemate/certify/certify_question.h"
 #include "casemate/certify/make_certificate.h"
 #include "casemate/certify/verify.h"
-#include "casemate/core/random.h"
 #include "casemate/generate/robust_rag.h"
 #include "casemate/llm/llama_model.h"
+#include "made_up_passages.h"
+#include "must.h"
 #include "timing.h"
 
 namespace {
@@ -26,37 +27,15 @@ using namespace casemate;
 
 /// Ten passages that all name the height, among sentences that differ each time.
 std::vector<PromptPassage> passages_of(RandomStream& random) {
-  static const std::vector<std::string> sentences = {
-      "The fishermen of the northern quay mend their nets in the long winter evenings.",
-      "A market is held on the square behind the customs house every second Thursday.",
-      "Storms from the west have moved the sandbank, and pilots had to learn the channel again.",
-      "The railway reached the town late, when most of the trade had already gone elsewhere.",
-      "Visitors like the small museum, where models of herring boats hang from the ceiling.",
-      "The old chronicle speaks of a fire that spared only the chapel and three houses.",
-      "Children learn to sail in the inner basin, which is shallow and out of the wind.",
-      "A bronze bell from a wrecked merchantman stands in front of the town hall."};
   std::vector<PromptPassage> out;
   for (int p = 0; p < 10; ++p) {
-    std::string text = "Note " + std::to_string(random.below(1'000'000)) + ". ";
-    for (int s = 0; s < 6; ++s) {
-      if (s == 3) text += "The lighthouse of Orvel is 43 metres tall. ";
-      text += sentences[random.below(sentences.size())] + " ";
-    }
+    const std::string text = made_up_passage(random, "The lighthouse of Orvel is 43 metres tall.");
     out.push_back({UntrustedText("Orvel"), UntrustedText(text)});
   }
   return out;
 }
 
 bool good = true;
-
-template <typename T>
-T must(Result<T> result) {
-  if (!result) {
-    std::cerr << result.error().message << '\n';
-    std::exit(3);
-  }
-  return *std::move(result);
-}
 
 }  // namespace
 
