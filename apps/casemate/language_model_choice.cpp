@@ -19,6 +19,10 @@ void add_language_model_options(CLI::App& app, LanguageModelChoice& choice) {
   app.add_option("--context", choice.context_tokens, "tokens of prompt and answer together")
       ->check(CLI::Range(256, 1 << 20))
       ->capture_default_str();
+  app.add_option("--adapter", choice.adapter, "LoRA adapter (GGUF) over a --model of this process");
+  app.add_option("--adapter-scale", choice.adapter_scale, "how much of it is added; 0: nothing")
+      ->check(CLI::Range(-10.0, 10.0))
+      ->capture_default_str();
 }
 
 namespace {
@@ -52,13 +56,19 @@ Result<std::unique_ptr<LanguageModel>> load_keyword_model(Context& context, cons
 }
 
 Result<std::unique_ptr<LanguageModel>> load_language_model(Context& context, const LanguageModelChoice& choice) {
-  if (!choice.url.empty()) return remote_model(choice);
+  if (!choice.url.empty()) {
+    if (!choice.adapter.empty())
+      return Error{ErrorCode::kInvalidOption, "--adapter needs a model of this process; --model-url names another one"};
+    return remote_model(choice);
+  }
   const auto path = context.model_path(choice.model.empty() ? kDefaultLanguageModel : choice.model);
   if (!path) return path.error();
   LlamaOptions options;
   options.threads = context.threads;
   options.context_tokens = choice.context_tokens;
   options.hash_file = false;  // nothing here is certified by it
+  options.adapter_file = choice.adapter;
+  options.adapter_scale = static_cast<float>(choice.adapter_scale);
   return load_llama_model(*path, options);
 }
 

@@ -17,6 +17,8 @@ struct LanguageModelChoice {
   std::string key_variable;  ///< the environment variable that holds its key; empty: no key is sent
   std::string ca_file;
   int context_tokens = 4096;
+  std::string adapter;  ///< a LoRA adapter over a model in this process
+  double adapter_scale = 1;
 };
 
 void add_language_model_options(CLI::App& app, LanguageModelChoice& choice);

@@ -160,6 +160,7 @@ class Connection {
     response.status = parser.get().result_int();
     response.retry_after = std::string(parser.get()[http::field::retry_after]);
     response.content_type = std::string(parser.get()[http::field::content_type]);
+    response.location = std::string(parser.get()[http::field::location]);
     std::array<char, kReadBytes> bytes{};
     while (!parser.is_done()) {
       parser.get().body().data = bytes.data();

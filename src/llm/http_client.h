@@ -42,7 +42,8 @@ struct HttpResponse {
   int status = 0;
   std::string retry_after;
   std::string content_type;
-  std::string body;  ///< what `on_body` did not take
+  std::string body;      ///< what `on_body` did not take
+  std::string location;  ///< of a redirect; redirects are not followed
 };
 
 /// Receives body bytes of replies with status 200 as they come; false ends the request without an error.

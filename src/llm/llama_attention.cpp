@@ -68,6 +68,8 @@ Status run_llama_attention(LlamaCore& core, std::span<const TokenId> tokens, con
   Observer observer;
   observer.visitor = &visitor;
   SessionOptions options;
+  options.adapter = core.adapter;
+  options.adapter_scale = core.options.adapter_scale;
   options.tokens_per_stream = static_cast<int>(tokens.size());
   options.chunk_tokens = core.options.chunk_tokens;
   options.max_logit_rows = 1;

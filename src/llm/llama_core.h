@@ -25,6 +25,7 @@ struct LlamaCore {
 
   // In this order: contexts go before pool and model.
   LlamaModelHandle model;
+  llama_adapter_lora* adapter = nullptr;  ///< the model's own; null: none
   ThreadPoolHandle pool;
   std::optional<LlamaVocabulary> vocabulary;
 

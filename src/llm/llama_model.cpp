@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "casemate/core/thread_pool.h"
+#include "llm/llama_adapter.h"
 #include "llm/llama_core.h"
 #include "llm/llama_file.h"
 #include "llm/sampling.h"
@@ -31,6 +32,8 @@ Result<std::unique_ptr<LlamaSession>> LlamaCore::make_session(int stream_count, 
   session.tokens_per_stream = tokens_per_stream;
   session.chunk_tokens = options.chunk_tokens;
   session.threads = threads;
+  session.adapter = adapter;
+  session.adapter_scale = options.adapter_scale;
   return LlamaSession::create(model.get(), pool.get(), session);
 }
 
@@ -323,6 +326,10 @@ Status validate_options(const LlamaOptions& options) {
   if (auto status = check("context_tokens", options.context_tokens, 256, 1 << 24); !status) return status;
   if (auto status = check("threads", options.threads, 0, 1 << 16); !status) return status;
   if (auto status = check("chunk_tokens", options.chunk_tokens, 64, 2048); !status) return status;
+  if (!(options.adapter_scale >= -10.0F && options.adapter_scale <= 10.0F)) {
+    return Error{ErrorCode::kInvalidOption,
+                 "adapter_scale is " + std::to_string(options.adapter_scale) + "; it must be in [-10, 10]"};
+  }
   return check("max_sequences", options.max_sequences, 1, 255);
 }
 
@@ -383,9 +390,20 @@ Result<std::unique_ptr<LanguageModel>> load_llama_model(const std::string& path,
     if (!hash) return hash.error();
     info.file_hash = std::move(*hash);
   }
-  core->state_key = blake2b(info.file_hash + "|" + path.substr(path.find_last_of('/') + 1) + "|" +
-                            std::to_string(llama_model_size(core->model.get())) + "|" +
-                            std::to_string(llama_model_n_params(core->model.get())));
+  std::string adapter_hash;
+  if (!options.adapter_file.empty()) {
+    auto adapter = llm::load_adapter(core->model.get(), options);
+    if (!adapter) return adapter.error();
+    core->adapter = adapter->adapter;
+    adapter_hash = adapter->hash;
+    info.name += "+" + options.adapter_file.substr(options.adapter_file.find_last_of('/') + 1) + "@" +
+                 adapter_hash.substr(0, 12);
+    if (!info.file_hash.empty()) info.file_hash = to_hex(blake2b(info.file_hash + "|" + adapter_hash));
+  }
+  core->state_key =
+      blake2b(info.file_hash + "|" + (adapter_hash.empty() ? "" : adapter_hash + "|") +
+              path.substr(path.find_last_of('/') + 1) + "|" + std::to_string(llama_model_size(core->model.get())) +
+              "|" + std::to_string(llama_model_n_params(core->model.get())));
   const llm::LogScope log(core->options.log);
   auto session = core->make_session(1, core->context_tokens);
   if (!session) return session.error().in(path);

@@ -80,6 +80,8 @@ Result<std::unique_ptr<LlamaSession>> LlamaSession::create(llama_model* model, g
                                           std::to_string(used.tokens_per_stream) +
                                           " tokens could be made (not enough memory?)"};
     }
+    if (used.adapter != nullptr && llama_set_adapters_lora(context.get(), &used.adapter, 1, &used.adapter_scale) != 0)
+      return Error{ErrorCode::kModel, "the adapter could not be applied"};
     llama_attach_threadpool(context.get(), pool, pool);
     const auto vocabulary = static_cast<std::size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model)));
     return std::unique_ptr<LlamaSession>(new LlamaSession(std::move(context), used, vocabulary));

@@ -60,6 +60,8 @@ struct SessionOptions {
   int threads = 1;
   ggml_backend_sched_eval_callback eval_callback = nullptr;
   void* eval_data = nullptr;
+  llama_adapter_lora* adapter = nullptr;  ///< of the model; null: none
+  float adapter_scale = 1.0F;
 };
 
 class LlamaSession {

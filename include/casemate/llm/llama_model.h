@@ -22,6 +22,9 @@ struct LlamaOptions {
   bool repack_weights = false;  ///< other weight layouts: some quantisations read prompts faster, but a row of a batch
                                 ///< then differs from the same row alone
   std::function<void(std::string_view line)> log;  ///< llama.cpp's log lines while this model is used; empty: dropped
+  std::string adapter_file;  ///< a LoRA adapter (GGUF) for this model; empty: none. It is part of the model's identity:
+                             ///< of ModelInfo's name, its file_hash where there is one, and of sequence states
+  float adapter_scale = 1.0F;  ///< how much of it is added; in [-10, 10]; 0 leaves the model as it is
 };
 
 /// Loads a GGUF file for use in this process (llama.cpp). All capabilities.
@@ -32,8 +35,8 @@ struct LlamaOptions {
 /// its prompt is computed by itself. A batch of several sequences and a single one take different kernels, so their
 /// log-probabilities can differ in the last digits; docs/language-models.md has measured values.
 ///
-/// Error: NotFound, Permission, Io; InvalidInput where the file is no GGUF, is cut short or is damaged, with the path
-/// and what is wrong; InvalidOption.
+/// Error: NotFound, Permission, Io; InvalidInput where the file is no GGUF, is cut short or is damaged, or the adapter
+/// is for another model, with the path and what is wrong; InvalidOption.
 [[nodiscard]] Result<std::unique_ptr<LanguageModel>> load_llama_model(const std::string& path,
                                                                       const LlamaOptions& options = {});
 
