@@ -107,8 +107,7 @@ class Certifier {
       evidence.groups.push_back({near_gamma ? evidence.gamma : *refusal});
       counts.push_back(!near_gamma && *refusal < evidence.gamma);
     }
-    if (std::none_of(counts.begin(), counts.end(), [](bool each) { return each; }))
-      return refused("every group declines, or nearly so");
+    const bool heard = std::any_of(counts.begin(), counts.end(), [](bool each) { return each; });
     for (const AnswerStep& step : answer_.steps) {
       auto entry = step_of(step, counts);
       if (!entry) return entry.error();
@@ -118,8 +117,10 @@ class Certifier {
         !answer_.steps.empty() && (model_.is_end_token(answer_.steps.back().token) ||
                                    static_cast<std::int64_t>(answer_.steps.size()) == evidence.max_new_tokens);
     if (!whole) return refused("the answer was cut by the model's context");
-    const auto outcome = certify_decoding(evidence, vocabulary, setting_);
+    auto outcome = certify_decoding(evidence, vocabulary, setting_);
     if (!outcome) return outcome.error();
+    if (!heard && outcome->k_prime == 0)
+      outcome->limited_by = "every group declines, or nearly so, and one that does not may decide alone under this eta";
     return made(*outcome, std::move(evidence));
   }
 
@@ -139,7 +140,8 @@ class Certifier {
   }
 
   Result<DecodingStep> step_of(const AnswerStep& step, const std::vector<bool>& counts) const {
-    if (step.groups.empty())
+    const bool heard = std::any_of(counts.begin(), counts.end(), [](bool each) { return each; });
+    if (step.groups.empty() && (heard || step.no_retrieval.empty()))
       return Error{ErrorCode::kInvalidArgument, "the answer has no trace: run it with options.trace"};
     DecodingStep out;
     out.token = step.token;

@@ -15,17 +15,21 @@ ListedDistribution shorten(const TokenProbabilities& all, std::size_t group, std
   return out;
 }
 
-/// One step: the likeliest token of the sums where it is ahead by more than eta, else the token without retrieval.
+/// One step: the likeliest token of the sums where it is ahead by more than eta, else the token without retrieval,
+/// which is all there is where every group declines.
 Result<AnswerStep> decide(DecodingSession& session, const RobustOptions& options, RobustAnswer& answer) {
   const auto next = session.next();
   if (!next) return next.error();
   const TokenProbabilities sums = sum_probabilities(*next);
-  if (sums.empty()) return Error{ErrorCode::kModel, "the model's output is not a number"};
+  if (sums.empty() && !next->empty()) return Error{ErrorCode::kModel, "the model's output is not a number"};
   const double second = sums.size() > 1 ? sums[1].second : 0;
   AnswerStep step;
-  step.token = sums[0].first;
-  step.gap = sums[0].second - second;
-  step.from_passages = step.gap > options.eta;
+  step.from_passages = false;
+  if (!sums.empty()) {
+    step.token = sums[0].first;
+    step.gap = sums[0].second - second;
+    step.from_passages = step.gap > options.eta;
+  }
   if (!step.from_passages || options.trace) {
     auto alone = session.no_retrieval();
     if (!alone) return alone.error();
@@ -61,20 +65,6 @@ Result<RobustAnswer> answer_by_decoding(LanguageModel& model, const Question& qu
     const auto remaining = (*session)->remaining();
     group.abstains = !std::binary_search(remaining.begin(), remaining.end(), i);
     answer.groups.push_back(std::move(group));
-  }
-  if ((*session)->remaining().empty()) {
-    answer.usage = (*session)->usage();
-    session->reset();  // the batch is needed for the last prompt
-    auto alone = answer_prompt(model, no_retrieval_prompt(question), options.max_new_tokens, stop);
-    if (!alone) return alone.error();
-    answer.from_passages = false;
-    answer.text = std::move(alone->text);
-    answer.second_prompt_gap = alone->smallest_gap;
-    answer.finish = alone->finish;
-    answer.generated_tokens = alone->generated_tokens;
-    answer.usage.decoded_tokens += alone->usage.decoded_tokens;
-    answer.usage.reused_tokens += alone->usage.reused_tokens;
-    return answer;
   }
   std::vector<TokenId> ids;
   answer.finish = FinishReason::kLength;

@@ -189,11 +189,21 @@ Status DecodingSession::rewind(std::size_t depth) {
 }
 
 TokenProbabilities sum_probabilities(std::span<const TokenProbabilities> groups) {
-  std::map<TokenId, double> sums;
+  TokenId largest = -1;
   for (const TokenProbabilities& group : groups) {
-    for (const auto& [token, probability] : group) sums[token] += probability;
+    for (const auto& [token, probability] : group) largest = std::max(largest, token);
   }
-  TokenProbabilities out(sums.begin(), sums.end());
+  // By token: this runs for every token of an answer, over thousands of entries a group.
+  std::vector<double> sums(static_cast<std::size_t>(largest + 1), 0.0);
+  TokenProbabilities out;
+  for (const TokenProbabilities& group : groups) {
+    for (const auto& [token, probability] : group) {
+      double& sum = sums[static_cast<std::size_t>(token)];
+      if (sum == 0) out.emplace_back(token, 0);
+      sum += probability;
+    }
+  }
+  for (auto& [token, sum] : out) sum = sums[static_cast<std::size_t>(token)];
   std::sort(out.begin(), out.end(), above);
   return out;
 }

@@ -100,7 +100,32 @@ TEST_P(CertifyAnswer, WhereAllDeclineNothingIsCertified) {
   ASSERT_TRUE(live.ok()) << live.error().message;
   EXPECT_FALSE(live->answer.from_passages);
   EXPECT_EQ(live->certificate.k_prime, 0);
-  EXPECT_THAT(live->certificate.limited_by, HasSubstr("answered alone"));
+  EXPECT_THAT(live->certificate.limited_by,
+              HasSubstr(GetParam() == Aggregation::kDecoding ? "every group declines" : "answered alone"));
+}
+
+TEST(CertifyAnswerInput, WhereAllDeclineUnderALargeEtaTheAnswerWithoutRetrievalIsCertified) {
+  // Two groups can put a token ahead by at most 2, which is not more than eta: they are not heard. Three are.
+  const auto model = parrot(.999);
+  const Question question = colour(Aggregation::kDecoding);
+  RobustOptions options = options_of(Aggregation::kDecoding, question);
+  options.eta = 2;
+  const auto passages = passages_of(std::vector<std::string>(5, "none"));
+  const auto answer = answer_robustly(*model, question, passages, options).value();
+  EXPECT_FALSE(answer.from_passages);
+  const auto made = certify_answer(*model, question, passages, options, answer, {}).value();
+  ASSERT_EQ(made.k_prime, 2) << made.limited_by;
+  const auto file = write_certificate(*made.certificate, SigningKey::from_seed(std::string(32, 'k')).value());
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_TRUE(verify_certificate(*file).value().holds());
+  for (const std::string& lie : kWords) {
+    for (std::size_t liars = 1; liars <= 3; ++liars) {
+      std::vector<std::string> attacked(5, "none");
+      std::fill_n(attacked.begin(), liars, lie);
+      const auto after = answer_robustly(*model, question, passages_of(attacked), options).value();
+      EXPECT_EQ(after.text == answer.text, liars <= 2) << liars << " say " << lie;
+    }
+  }
 }
 
 TEST_P(CertifyAnswer, TooFewPassagesForAnyBudgetGetNone) {

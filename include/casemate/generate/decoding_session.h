@@ -61,7 +61,7 @@ class DecodingSession {
   std::unique_ptr<State> state_;
 };
 
-/// The sum over groups.
+/// The sum over groups. Tokens are at least 0 and below the model's vocabulary, probabilities above 0.
 [[nodiscard]] TokenProbabilities sum_probabilities(std::span<const TokenProbabilities> groups);
 
 }  // namespace casemate
