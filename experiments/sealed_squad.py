@@ -1,6 +1,7 @@
 """Writes what docs/defences/fingerprint.md measures with: python3 experiments/sealed_squad.py DEV_V1_1_ZIP FOLDER [SHARE]
 
 trusted.json and untrusted.json: the passages of SQuAD's development set, SHARE of them (default 0) in the second.
+untrusted_questions.json: at most 300 questions whose passage is in the second.
 q100.json: 100 questions. poison.jsonl: for each its gold passage with the answer changed to another question's.
 poison_with_question.jsonl: the same after the question itself, so that they rank first.
 """
@@ -44,3 +45,6 @@ contexts = sorted({question[2] for question in questions})
 untrusted = set(random.sample(contexts, round(share * len(contexts))))
 write("trusted.json", lambda paragraph: paragraph["context"] not in untrusted)
 write("untrusted.json", lambda paragraph: paragraph["context"] in untrusted)
+about_untrusted = [question[1] for question in questions if question[2] in untrusted]
+asked = set(random.sample(about_untrusted, min(300, len(about_untrusted))))
+write("untrusted_questions.json", keeps_question=lambda qa: qa["id"] in asked)
