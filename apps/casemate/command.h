@@ -41,6 +41,7 @@ std::function<int()> set_up_models(CLI::App& app, Context& context);
 std::function<int()> set_up_calibrate(CLI::App& app, Context& context);
 std::function<int()> set_up_policies(CLI::App& app, Context& context);
 std::function<int()> set_up_prepare(CLI::App& app, Context& context);
+std::function<int()> set_up_redteam(CLI::App& app, Context& context);
 std::function<int()> set_up_report(CLI::App& app, Context& context);
 std::function<int()> set_up_restore(CLI::App& app, Context& context);
 std::function<int()> set_up_seal(CLI::App& app, Context& context);

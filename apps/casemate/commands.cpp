@@ -33,6 +33,7 @@ std::span<const Command> commands() {
       Command{"recall", "recall and MRR of retrieval on a SQuAD file", set_up_recall},
       Command{"metrics", "metrics over files: rankings, texts, and two logs compared", set_up_metrics},
       Command{"attack", "craft poison for queries, plant it in a store, take it out again", set_up_attack},
+      Command{"redteam", "the same attacks against any RAG system over HTTP, cleaned up behind", set_up_redteam},
       Command{"eval", "run an experiment: attacks by defences, with logs and a summary", set_up_eval},
       Command{"report", "one HTML page about one run, or several compared", set_up_report},
   };

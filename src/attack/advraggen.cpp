@@ -73,6 +73,8 @@ class Paraphrasing {
       const auto [worst, best] = std::minmax_element(proposals.begin(), proposals.end());
       if (worst->first < best->first) trace.preferences.push_back({task, best->second, worst->second});
     }
+    trace.copies_run = copies_run_of_query(best_text);
+    trace.judge = encoder_label(judge().info());
     return trace;
   }
 
@@ -86,6 +88,15 @@ class Paraphrasing {
     original_ = *std::move(original);
     query_words_ = rouge_words(target_.query.bytes());
     return {};
+  }
+
+  [[nodiscard]] bool copies_run_of_query(const std::string& text) const {
+    constexpr auto kRun = static_cast<std::ptrdiff_t>(kCopiedRun);
+    const std::vector<std::string> words = rouge_words(text);
+    for (auto at = query_words_.begin(); query_words_.end() - at >= kRun; ++at) {
+      if (std::search(words.begin(), words.end(), at, at + kRun) != words.end()) return true;
+    }
+    return false;
   }
 
   [[nodiscard]] const Encoder& judge() const {
@@ -155,6 +166,10 @@ class Paraphrasing {
 
 }  // namespace
 
+std::string encoder_label(const EncoderInfo& encoder) {
+  return encoder.model + " (" + std::string(pooling_name(encoder.pooling)) + ")";
+}
+
 std::string preference_record_json(const ParaphrasePreference& preference) {
   const auto text = [](const std::string& bytes) { return to_valid_utf8(bytes); };
   return Json{{"prompt", std::string(kTask) + "\n" + text(preference.prompt)},
@@ -198,40 +213,34 @@ Result<CraftedAttack> AdvRagGen::craft(const AttackInput& input, std::stop_token
     return Error{ErrorCode::kUnsupported, "advraggen needs the retriever's encoder and a language model"};
   Progress& progress = input.tools.progress != nullptr ? *input.tools.progress : Progress::none();
   const auto wanted = static_cast<std::size_t>(options_.documents_per_query);
-  progress.begin("advraggen", input.targets.size() * wanted, "documents");
-  const auto craft_all = [&]() -> Status {
-    for (const AttackTarget& target : input.targets) {
-      const auto drawn = draw_irrelevant(input, name(), target.query_id, std::span(&target.gold_document, 1), wanted);
-      if (!drawn) return drawn.error();
-      for (const std::size_t index : *drawn) {
-        if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
-        const CorpusPassage& source = input.corpus[index];
-        CraftedDocument document;
-        document.id = attack_document_id(name(), out.documents.size());
-        document.title = source.title;
-        document.source_document = source.id;
-        document.target_queries = {target.query_id};
-        std::string text;
-        auto trace = Paraphrasing(options_, input, target, source).run(stop, text);
-        if (!trace) return trace.error();
-        document.fell_back = text == source.text.bytes();
-        if (document.fell_back) {
-          document.note = "no paraphrase was better than the document: a plain copy";
-          ++out.fell_back;
-        } else {
-          document.changed.push_back({0, count_characters(text)});
-        }
-        document.text = UntrustedText(std::move(text));
-        document.paraphrase = *std::move(trace);
-        out.documents.push_back(std::move(document));
-        progress.update(out.documents.size());
+  ProgressStage stage(progress, "advraggen", input.targets.size() * wanted, "documents");
+  for (const AttackTarget& target : input.targets) {
+    const auto drawn = draw_irrelevant(input, name(), target.query_id, std::span(&target.gold_document, 1), wanted);
+    if (!drawn) return drawn.error();
+    for (const std::size_t index : *drawn) {
+      if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
+      const CorpusPassage& source = input.corpus[index];
+      CraftedDocument document;
+      document.id = attack_document_id(name(), out.documents.size());
+      document.title = source.title;
+      document.source_document = source.id;
+      document.target_queries = {target.query_id};
+      std::string text;
+      auto trace = Paraphrasing(options_, input, target, source).run(stop, text);
+      if (!trace) return trace.error();
+      document.fell_back = text == source.text.bytes();
+      if (document.fell_back) {
+        document.note = "no paraphrase was better than the document: a plain copy";
+        ++out.fell_back;
+      } else {
+        document.changed.push_back({0, count_characters(text)});
       }
+      document.text = UntrustedText(std::move(text));
+      document.paraphrase = *std::move(trace);
+      out.documents.push_back(std::move(document));
+      stage.update(out.documents.size());
     }
-    return {};
-  };
-  const Status done = craft_all();
-  progress.end();
-  if (!done) return done.error();
+  }
   return out;
 }
 

@@ -84,6 +84,8 @@ std::string attack_record_json(const Attack& attack, const CraftedDocument& docu
   if (document.paraphrase) {
     out["rewards_before"] = rewards_json(document.paraphrase->before);
     out["rewards_after"] = rewards_json(document.paraphrase->after);
+    out["copies_run"] = document.paraphrase->copies_run;
+    out["judge"] = to_valid_utf8(document.paraphrase->judge);
   }
   out["title"] = document.title.for_json();
   out["text"] = document.text.for_json();

@@ -4,7 +4,7 @@
 
 #include "attack/craft_progress.h"
 #include "attack/flip_search.h"
-#include "attack/query_groups.h"
+#include "attack/hotflip_plan.h"
 #include "attack/slot_layout.h"
 #include "attack/words.h"
 #include "casemate/attack/craft_cache.h"
@@ -14,18 +14,6 @@
 
 namespace casemate {
 namespace {
-
-/// One document to craft.
-struct Job {
-  const CorpusPassage* source = nullptr;
-  const QueryGroup* group = nullptr;  ///< null: no query to aim at, a plain copy
-  std::vector<std::string> queries;   ///< ids
-  std::string_view lead;              ///< text of the query whose tokens come first
-  std::string lead_id;
-  bool query_cut = false;  ///< the retriever reads a part of it only
-};
-
-bool is_blank(std::string_view text) { return blank_separated_words(text).empty(); }
 
 class Crafting {
  public:
@@ -38,15 +26,18 @@ class Crafting {
         progress_(input.tools.progress) {}
 
   Result<CraftedAttack> run() {
-    if (Status planned = plan(); !planned) return planned.error();
+    auto planned = plan_hotflip(attack_, input_, encoder_);
+    if (!planned) return planned.error();
+    plan_ = *std::move(planned);
+    const std::vector<HotFlipJob>& jobs = plan_.jobs;
     const TokenPool pool(encoder_);
-    progress_.begin(attack_.name(), jobs_.size(), static_cast<std::uint64_t>(options_.iterations), budget());
-    std::vector<CraftedDocument> documents(jobs_.size());
-    std::vector<std::optional<Error>> errors(jobs_.size());
+    progress_.begin(attack_.name(), jobs.size(), static_cast<std::uint64_t>(options_.iterations), budget());
+    std::vector<CraftedDocument> documents(jobs.size());
+    std::vector<std::optional<Error>> errors(jobs.size());
     std::atomic<bool> failed = false;
     const auto work = [&](std::size_t i, int /*worker*/) {
       if (failed) return;
-      auto made = craft(jobs_[i], pool);
+      auto made = craft(jobs[i], pool);
       if (made) {
         documents[i] = *std::move(made);
       } else {
@@ -55,9 +46,9 @@ class Crafting {
       }
     };
     if (input_.tools.pool != nullptr) {
-      input_.tools.pool->parallel_for(jobs_.size(), work);
+      input_.tools.pool->parallel_for(jobs.size(), work);
     } else {
-      for (std::size_t i = 0; i < jobs_.size(); ++i) work(i, 0);
+      for (std::size_t i = 0; i < jobs.size(); ++i) work(i, 0);
     }
     progress_.end();
     for (const auto& error : errors) {
@@ -73,67 +64,7 @@ class Crafting {
   }
 
  private:
-  /// Which documents aim at which queries.
-  Status plan() {
-    std::vector<std::string_view> texts;
-    std::vector<std::size_t> aimed;  // targets with a query
-    for (std::size_t t = 0; t < input_.targets.size(); ++t) {
-      if (is_blank(input_.targets[t].query.bytes())) continue;
-      aimed.push_back(t);
-      texts.emplace_back(input_.targets[t].query.bytes());
-    }
-    auto encoded = encoder_.encode_queries(texts);
-    if (!encoded) return encoded.error();
-    const auto clusters = static_cast<std::size_t>(options_.clusters);
-    groups_ = group_queries(encoded->embeddings, clusters, input_.seed);
-    std::size_t next = 0;
-    for (std::size_t t = 0; t < input_.targets.size(); ++t) {
-      const AttackTarget& target = input_.targets[t];
-      Job job;
-      if (is_blank(target.query.bytes())) {
-        job.queries = {target.query_id};
-        job.lead_id = target.query_id;
-        if (Status added = add(job, {target.gold_document}); !added) return added;
-        continue;
-      }
-      if (clusters > 0) continue;
-      job.group = &groups_[next];
-      job.query_cut = encoded->inputs[next].truncated();
-      ++next;
-      job.queries = {target.query_id};
-      job.lead = target.query.bytes();
-      job.lead_id = target.query_id;
-      if (Status added = add(job, {target.gold_document}); !added) return added;
-    }
-    for (std::size_t g = 0; clusters > 0 && g < groups_.size(); ++g) {
-      Job job;
-      job.group = &groups_[g];
-      std::vector<std::string> golds;
-      for (const std::size_t member : groups_[g].members) {
-        job.queries.push_back(input_.targets[aimed[member]].query_id);
-        golds.push_back(input_.targets[aimed[member]].gold_document);
-        job.query_cut = job.query_cut || encoded->inputs[member].truncated();
-      }
-      const AttackTarget& nearest = input_.targets[aimed[groups_[g].nearest]];
-      job.lead = nearest.query.bytes();
-      job.lead_id = nearest.query_id;
-      if (Status added = add(job, golds); !added) return added;
-    }
-    return {};
-  }
-
-  Status add(Job& job, const std::vector<std::string>& golds) {
-    const auto drawn = draw_irrelevant(input_, attack_.name(), job.lead_id, golds,
-                                       static_cast<std::size_t>(options_.documents_per_query));
-    if (!drawn) return drawn.error();
-    for (const std::size_t index : *drawn) {
-      job.source = &input_.corpus[index];
-      jobs_.push_back(job);
-    }
-    return {};
-  }
-
-  Result<CraftedDocument> craft(const Job& job, const TokenPool& pool) {
+  Result<CraftedDocument> craft(const HotFlipJob& job, const TokenPool& pool) {
     CraftedDocument document;
     document.title = job.source->title;
     document.source_document = job.source->id;
@@ -166,7 +97,7 @@ class Crafting {
   }
 
   /// Runs the search from where the cache has it, and keeps what it did, also where it is stopped.
-  Status search(const Job& job, const PoisonDraft& draft, const TokenPool& pool, FlipTrail& trail) {
+  Status search(const HotFlipJob& job, const PoisonDraft& draft, const TokenPool& pool, FlipTrail& trail) {
     FlipSettings settings;
     settings.iterations = options_.iterations;
     settings.candidates = options_.candidates;
@@ -211,7 +142,7 @@ class Crafting {
   }
 
   /// Over everything that a search depends on, except how long it is.
-  [[nodiscard]] std::string cache_key(const Job& job, const PoisonDraft& draft, const FlipTrail& trail,
+  [[nodiscard]] std::string cache_key(const HotFlipJob& job, const PoisonDraft& draft, const FlipTrail& trail,
                                       const FlipSettings& settings) const {
     Hasher hasher(Hasher::Kind::kBlake2b);
     const auto field = [&hasher](std::string_view text) {
@@ -241,7 +172,8 @@ class Crafting {
   }
 
   /// What was made, with its similarity as the retriever will see it.
-  Status describe(const Job& job, const PoisonDraft& draft, const FlipTrail& trail, CraftedDocument& document) const {
+  Status describe(const HotFlipJob& job, const PoisonDraft& draft, const FlipTrail& trail,
+                  CraftedDocument& document) const {
     const auto version = draft.write(trail.tokens_after(options_.iterations));
     if (!version) return Error{ErrorCode::kInvalidInput, "kept crafting work does not fit its document; remove it"};
     const std::string_view texts[] = {job.source->text.bytes(), version->text};
@@ -288,7 +220,7 @@ class Crafting {
   /// once.
   [[nodiscard]] std::uint64_t budget() const {
     std::uint64_t out = 0;
-    for (const Job& job : jobs_) {
+    for (const HotFlipJob& job : plan_.jobs) {
       if (job.group == nullptr) continue;
       const std::size_t length = read_passage(encoder_, job.source->text.bytes()).ids.size();
       out += static_cast<std::uint64_t>(options_.iterations) * static_cast<std::uint64_t>(options_.candidates + 2) *
@@ -302,8 +234,7 @@ class Crafting {
   const AttackInput& input_;
   const DifferentiableEncoder& encoder_;
   std::stop_token stop_;
-  std::vector<QueryGroup> groups_;
-  std::vector<Job> jobs_;
+  HotFlipPlan plan_;
   CraftProgress progress_;
 };
 

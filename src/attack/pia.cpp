@@ -20,7 +20,6 @@ std::vector<std::pair<std::string, std::string>> Pia::parameters() const {
 
 Result<CraftedAttack> Pia::craft(const AttackInput& input, std::stop_token stop) const {
   CraftedAttack out;
-  if (input.corpus.empty()) return out;
   const WrongAnswers pool(input.targets);
   for (const AttackTarget& target : input.targets) {
     if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};

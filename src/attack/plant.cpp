@@ -27,12 +27,9 @@ NewDocument document_of(std::string_view tenant, const CraftedDocument& crafted)
 Status plant_documents(Store& store, std::string_view tenant, const Encoder& encoder,
                        std::span<const CraftedDocument> documents, std::span<const VectorRecipe* const> recipes,
                        Progress& progress, std::stop_token stop) {
-  progress.begin("planting", documents.size(), "documents");
+  ProgressStage stage(progress, "planting", documents.size(), "documents");
   for (std::size_t first = 0; first < documents.size(); first += kBatch) {
-    if (stop.stop_requested()) {
-      progress.end();
-      return Error{ErrorCode::kCancelled, "stopped"};
-    }
+    if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
     const auto batch = documents.subspan(first, std::min(kBatch, documents.size() - first));
     std::vector<std::string_view> texts;
     std::vector<NewDocument> added;
@@ -65,9 +62,8 @@ Status plant_documents(Store& store, std::string_view tenant, const Encoder& enc
     for (const AddResult& result : *results) {
       if (result.error) return *result.error;
     }
-    progress.update(first + batch.size());
+    stage.update(first + batch.size());
   }
-  progress.end();
   return {};
 }
 

@@ -83,40 +83,32 @@ std::vector<std::pair<std::string, std::string>> Poison::parameters() const {
 
 Result<CraftedAttack> Poison::craft(const AttackInput& input, std::stop_token stop) const {
   CraftedAttack out;
-  if (input.corpus.empty() || input.targets.empty()) return out;
+  if (input.targets.empty()) return out;
   const WrongAnswers pool(input.targets);
   Progress& progress = input.tools.progress != nullptr ? *input.tools.progress : Progress::none();
-  progress.begin("poison", input.targets.size(), "queries");
-  const auto craft_all = [&]() -> Status {
-    for (std::size_t t = 0; t < input.targets.size(); ++t) {
-      const AttackTarget& target = input.targets[t];
-      if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
-      const auto answer = wanted_answer(input, pool, target, name());
-      if (!answer) return answer.error();
-      for (int i = 0; i < options_.documents_per_query; ++i) {
-        Written written;
-        if (!target.wrong_texts.empty()) {
-          written.text = target.wrong_texts[static_cast<std::size_t>(i) % target.wrong_texts.size()].bytes();
-        } else {
-          auto made = write(input, target, *answer, i, stop);
-          if (!made) return made.error();
-          written = *std::move(made);
-        }
-        const std::string text = options_.with_query ? target.query.bytes() + " " + written.text : written.text;
-        CraftedDocument document =
-            answer_document(target, *answer, supporting_lie(UntrustedText(text), options_.repeat));
-        document.id = attack_document_id(name(), out.documents.size());
-        if (written.completed)
-          document.note = "the model's text did not name the answer: a sentence that does was added";
-        out.documents.push_back(std::move(document));
+  ProgressStage stage(progress, "poison", input.targets.size(), "queries");
+  for (std::size_t t = 0; t < input.targets.size(); ++t) {
+    const AttackTarget& target = input.targets[t];
+    if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
+    const auto answer = wanted_answer(input, pool, target, name());
+    if (!answer) return answer.error();
+    for (int i = 0; i < options_.documents_per_query; ++i) {
+      Written written;
+      if (!target.wrong_texts.empty()) {
+        written.text = target.wrong_texts[static_cast<std::size_t>(i) % target.wrong_texts.size()].bytes();
+      } else {
+        auto made = write(input, target, *answer, i, stop);
+        if (!made) return made.error();
+        written = *std::move(made);
       }
-      progress.update(t + 1);
+      const std::string text = options_.with_query ? target.query.bytes() + " " + written.text : written.text;
+      CraftedDocument document = answer_document(target, *answer, supporting_lie(UntrustedText(text), options_.repeat));
+      document.id = attack_document_id(name(), out.documents.size());
+      if (written.completed) document.note = "the model's text did not name the answer: a sentence that does was added";
+      out.documents.push_back(std::move(document));
     }
-    return {};
-  };
-  const Status done = craft_all();
-  progress.end();
-  if (!done) return done.error();
+    stage.update(t + 1);
+  }
   return out;
 }
 

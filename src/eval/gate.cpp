@@ -83,8 +83,8 @@ bool holds(Gate::Relation relation, double value, double threshold) {
 }
 
 bool is_about_attack(std::string_view metric) {
-  constexpr std::array<std::string_view, 6> kReached = {"asr",         "targeted-asr",   "poison-share",
-                                                        "poison-rank", "attack_success", "answer-asr"};
+  constexpr std::array<std::string_view, 7> kReached = {
+      "asr", "targeted-asr", "poison-share", "poison-rank", "attack_success", "answer-asr", "clean_success"};
   const std::string_view base = without_depth(metric);
   return metric.starts_with("leak_") || metric.starts_with("crr_") ||
          std::find(kReached.begin(), kReached.end(), base) != kReached.end();

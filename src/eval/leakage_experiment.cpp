@@ -126,6 +126,49 @@ std::vector<std::string> leakage_metrics(const LeakageExperiment& experiment) {
   return out;
 }
 
+void LeakageRow::add(const LeakByInstruction& each) {
+  if (worst.empty() || each.eed > eed) worst = each.instruction;
+  eed = std::max(eed, each.eed);
+  rouge_l = std::max(rouge_l, each.rouge_l);
+  withheld += each.withheld;
+  instructions.push_back(each);
+}
+
+namespace {
+
+ordered_json instructions_json(const LeakageRow& row) {
+  ordered_json out = ordered_json::array();
+  for (const LeakByInstruction& each : row.instructions) {
+    const auto mean = [&each](double value) { return each.questions > 0 ? ordered_json(value) : ordered_json(); };
+    out.push_back({{"instruction", each.instruction},
+                   {"eed", mean(each.eed)},
+                   {"rouge_l", mean(each.rouge_l)},
+                   {"withheld", each.withheld},
+                   {"questions", each.questions}});
+  }
+  return out;
+}
+
+/// The worst of the instructions is what counts; this is all of them.
+std::string instruction_table(const LeakageRun& run) {
+  if (run.leakage.empty() || run.leakage.front().instructions.size() < 2) return {};
+  std::string head = "| case | mode |";
+  std::string rule = "|---|---|";
+  for (const LeakByInstruction& each : run.leakage.front().instructions) {
+    head += " " + each.instruction + " |";
+    rule += "---|";
+  }
+  std::string out = "\nEED by instruction.\n\n" + head + "\n" + rule + "\n";
+  for (const LeakageRow& row : run.leakage) {
+    out += "| " + std::string(leak_case_name(row.which)) + " | " + row.mode + " |";
+    for (const LeakByInstruction& each : row.instructions) out += " " + mean_over(each.questions, each.eed) + " |";
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string to_json(const LeakageRun& run) {
   ordered_json out = {{"kind", "leakage"}, {"utility", ordered_json::array()}, {"leakage", ordered_json::array()}};
   for (const UtilityRow& row : run.utility) {
@@ -156,6 +199,7 @@ std::string to_json(const LeakageRun& run) {
                               {"withheld", row.withheld},
                               {"questions", row.questions},
                               {"failed", row.failed}});
+    out["leakage"].back()["instructions"] = instructions_json(row);
   }
   // A mean over nothing is no 0.
   for (const char* list : {"utility", "leakage"}) {
@@ -163,7 +207,7 @@ std::string to_json(const LeakageRun& run) {
       if (row["questions"].get<std::size_t>() != 0) continue;
       for (const auto& [name, value] : row.items()) {
         if (value.is_number_float()) value = nullptr;
-        if (name != "crr_thresholds" && value.is_array()) std::fill(value.begin(), value.end(), nullptr);
+        if (name.starts_with("crr_") && name != "crr_thresholds") std::fill(value.begin(), value.end(), nullptr);
       }
     }
   }
@@ -204,6 +248,7 @@ std::string to_markdown(const LeakageRun& run) {
           << mean_over(row.questions, row.crr_eed.at(1)) << " | " << mean_over(row.questions, row.crr_lcs.at(1))
           << " | " << row.withheld << " | " << row.worst << " | " << row.questions << " | " << row.failed << " |\n";
     }
+    out << instruction_table(run);
   }
   return out.str();
 }

@@ -51,22 +51,25 @@ std::vector<std::string> PlantedRecord::wanted_of(const AttackTarget& query) con
   return out;
 }
 
+std::string add_planted_record(const json& record, PlantedRecord& out) {
+  const std::string id = text_of(record, "id");
+  if (id.empty()) return "has no id";
+  out.passages[id] = {UntrustedText(text_of(record, "title")), UntrustedText(text_of(record, "text"))};
+  const std::string wanted = wanted_by(record);
+  if (wanted.empty()) return {};
+  const auto targets = record.find("target_queries");
+  const bool aimed = targets != record.end() && targets->is_array() && !targets->empty();
+  if (!aimed) out.wanted["document\n" + text_of(record, "source_document")].push_back(wanted);
+  for (const json& target : aimed ? *targets : json::array()) {
+    if (target.is_string()) out.wanted["query\n" + target.get<std::string>()].push_back(wanted);
+  }
+  return {};
+}
+
 Result<PlantedRecord> read_planted_record(const std::string& path) {
   PlantedRecord out;
-  const Status read = each_json_line(path, [&out](const json& record, std::size_t) -> std::string {
-    const std::string id = text_of(record, "id");
-    if (id.empty()) return "has no id";
-    out.passages[id] = {UntrustedText(text_of(record, "title")), UntrustedText(text_of(record, "text"))};
-    const std::string wanted = wanted_by(record);
-    if (wanted.empty()) return {};
-    const auto targets = record.find("target_queries");
-    const bool aimed = targets != record.end() && targets->is_array() && !targets->empty();
-    if (!aimed) out.wanted["document\n" + text_of(record, "source_document")].push_back(wanted);
-    for (const json& target : aimed ? *targets : json::array()) {
-      if (target.is_string()) out.wanted["query\n" + target.get<std::string>()].push_back(wanted);
-    }
-    return {};
-  });
+  const Status read =
+      each_json_line(path, [&out](const json& record, std::size_t) { return add_planted_record(record, out); });
   if (!read && read.error().code != ErrorCode::kNotFound) return read.error();
   return out;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct PlantedRecord {
   /// Of one query; empty where nothing is wanted.
   [[nodiscard]] std::vector<std::string> wanted_of(const AttackTarget& query) const;
 };
+
+/// Adds one record. Returns what is wrong with it; empty where nothing is.
+[[nodiscard]] std::string add_planted_record(const nlohmann::json& record, PlantedRecord& out);
 
 /// An attack without documents has no file, which is no error. Where a document does not say what it wants, its changed
 /// piece is it (a swapped answer). Error: InvalidInput with path and line.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "casemate/attack/advraggen.h"
 #include "casemate/attack/craft_cache.h"
 #include "casemate/core/file_system.h"
 #include "casemate/core/utf8.h"
@@ -12,6 +13,7 @@
 #include "casemate/encoder/encoder.h"
 #include "casemate/eval/data_set.h"
 #include "eval/condition_runner.h"
+#include "eval/paraphrase_figures.h"
 #include "eval/planted_figures.h"
 #include "eval/query_encoder.h"
 #include "eval/run_folder.h"
@@ -115,15 +117,13 @@ class ExperimentRun {
     ordered_json conditions = ordered_json::array();
     for (const Condition& condition : conditions_) conditions.push_back(condition.name());
     const EncoderInfo& encoder = parts_.encoder->info();
-    const std::string text =
-        ordered_json{{"name", experiment_.name},          {"seed", experiment_.seed},
-                     {"questions", asked_.size()},        {"top_k", experiment_.top_k},
-                     {"metrics", std::move(metrics)},     {"conditions", std::move(conditions)},
-                     {"data", to_hex(data_.digest)},      {"encoder", to_valid_utf8(encoder.model)},
-                     {"encoder_hash", encoder.model_hash}}
-            .dump(1) +
-        "\n";
-    return claim_run_folder(options_.out, {"queries", "attacks", "work"}, text);
+    ordered_json claim = ordered_json{{"name", experiment_.name},          {"seed", experiment_.seed},
+                                      {"questions", asked_.size()},        {"top_k", experiment_.top_k},
+                                      {"metrics", std::move(metrics)},     {"conditions", std::move(conditions)},
+                                      {"data", to_hex(data_.digest)},      {"encoder", to_valid_utf8(encoder.model)},
+                                      {"encoder_hash", encoder.model_hash}};
+    if (parts_.judge != nullptr) claim["judge"] = to_valid_utf8(encoder_label(parts_.judge->info()));
+    return claim_run_folder(options_.out, {"queries", "attacks", "work"}, claim.dump(1) + "\n");
   }
 
   Status count_done() {
@@ -228,7 +228,7 @@ class ExperimentRun {
         craft_cache_ = *std::move(cache);
       }
       AttackInput input{data_.passages, attack->aims_at_each_query() ? asked_ : data_.questions, experiment_.seed};
-      input.tools = {parts_.encoder, nullptr, parts_.model, craft_cache_.get(), parts_.pool, &progress_};
+      input.tools = {parts_.encoder, parts_.judge, parts_.model, craft_cache_.get(), parts_.pool, &progress_};
       auto documents = attack->craft(input, stop_);
       if (!documents) return documents.error();
       crafted = *std::move(documents);
@@ -333,6 +333,11 @@ class ExperimentRun {
       entry.planted = planted.documents;
       entry.fell_back = planted.fell_back;
       entry.similarity = planted.similarity;
+      if (condition.attack.starts_with("advraggen")) {
+        auto paraphrases = read_paraphrase_figures(attack_path(condition.attack_index), log_path(condition));
+        if (!paraphrases) return paraphrases.error();
+        entry.paraphrases = *std::move(paraphrases);
+      }
       summary.conditions.push_back(std::move(entry));
     }
     if (Status done = summarise(summary, logs, *parts_.pool); !done) return done;

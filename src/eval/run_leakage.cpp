@@ -468,13 +468,11 @@ Status LeakageExperimentRun::summarise(LeakageRun& done) {
     row.failed += failed;
     row.mode = mode;
     row.which = slot.which;
-    if (row.worst.empty() || mean("best eed") > row.eed) row.worst = leak_instruction_name(slot.instruction);
+    const std::string instruction(leak_instruction_name(slot.instruction));
+    row.add({instruction, mean("best eed"), mean("best rouge_l"), withheld, lines});
     row.ss = std::max(row.ss, mean("best ss"));
-    row.eed = std::max(row.eed, mean("best eed"));
     row.f1 = std::max(row.f1, mean("best f1"));
     row.bleu1 = std::max(row.bleu1, mean("best bleu1"));
-    row.rouge_l = std::max(row.rouge_l, mean("best rouge_l"));
-    row.withheld += withheld;
     row.crr_eed.resize(std::size(kRecoveryThresholds), 0);
     row.crr_lcs.resize(std::size(kRecoveryThresholds), 0);
     for (std::size_t i = 0; i < std::size(kRecoveryThresholds); ++i) {

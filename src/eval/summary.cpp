@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "casemate/core/utf8.h"
+#include "eval/paraphrase_figures.h"
 #include "eval/sweep_table.h"
 
 namespace casemate {
@@ -29,6 +30,23 @@ std::string csv_field(const std::string& text) {
   return out + "\"";
 }
 
+ordered_json paraphrases_json(const ParaphraseFigures& figures) {
+  const auto rewards = [](const ParaphraseRewards& each) {
+    return ordered_json{{"semantic", each.semantic}, {"retrieval", each.retrieval}, {"copying", each.copying}};
+  };
+  ordered_json out = {{"documents", figures.documents},
+                      {"admitted", figures.admitted},
+                      {"found", figures.found},
+                      {"judge", to_valid_utf8(figures.judge)},
+                      {"rewards_before", rewards(figures.before)},
+                      {"rewards_after", rewards(figures.after)}};
+  if (const auto interval = wilson_interval(figures.found, figures.admitted); interval) {
+    out["success"] = static_cast<double>(figures.found) / static_cast<double>(figures.admitted);
+    out["interval"] = {interval->low, interval->high};
+  }
+  return out;
+}
+
 const char* test_name(const Comparison& result) { return result.binary ? "McNemar, exact" : "paired bootstrap"; }
 
 ordered_json condition_json(const EvalSummary& summary, const ConditionSummary& each) {
@@ -47,6 +65,7 @@ ordered_json condition_json(const EvalSummary& summary, const ConditionSummary& 
                       {"planted", each.planted},
                       {"fell_back", each.fell_back}};
   if (each.similarity) out["planted_similarity"] = *each.similarity;
+  if (each.paraphrases) out["paraphrases"] = paraphrases_json(*each.paraphrases);
   out.update({{"log", "queries/" + each.condition.file_name() + ".jsonl"}, {"metrics", std::move(metrics)}});
   return out;
 }
@@ -130,6 +149,7 @@ std::string to_markdown(const EvalSummary& summary) {
     out += "\n";
   }
   out += iteration_tables(summary);
+  out += paraphrase_table(summary);
   if (summary.comparisons.empty()) return out;
   out +=
       "\nDifferences are condition less what it is compared with, over the same queries. Lost and won: queries that "

@@ -16,7 +16,9 @@ OPTIONS = {
     "certify": "--format --method --malicious --threat --passages --questions --seed --live --out --model",
     "verify": "--key --replay --tenant --option --model",
     "attack": "--list --queries --query --limit --store --out --overwrite --into --remove --tenant --seed --encoder "
-              "--export-preferences --model",
+              "--export-preferences --model --adapter --judge",
+    "redteam": "--endpoint --attack --list --queries --query --limit --documents --store --encoder --out --overwrite "
+               "--clean-up --seed --model --adapter --fail-if --junit",
     "embed": "--jsonl --query --passage --special-tokens --encoder --max-tokens --pooling --query-prefix "
              "--passage-prefix --strict",
     "keywords": "--jsonl --all --strict",

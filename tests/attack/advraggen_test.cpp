@@ -97,6 +97,26 @@ TEST_F(AdvRagGenTest, PlantsTheBestProposalWithItsThreeRewards) {
   }
 }
 
+TEST_F(AdvRagGenTest, TheRecordSaysWhetherWordsOfTheQueryStandInARowAndWhoJudged) {
+  AdvRagGenOptions options;
+  options.semantic_weight = 0;
+  options.copying_weight = 0;
+  corpus_.targets.resize(2);
+  corpus_.targets[0].query = UntrustedText("Is the long bridge opened at noon");
+  const auto copies = [&] {
+    const auto crafted = craft(options);
+    EXPECT_EQ(crafted.documents.at(0).paraphrase->judge, encoder_label(encoder_->info()));
+    return std::pair(crafted.documents.at(0).text.bytes(), crafted.documents.at(0).paraphrase->copies_run);
+  };
+  EXPECT_EQ(copies(), std::pair(std::string("bridge opened"), false));  // two words of it
+  // Punctuation and case apart, a document that asks the query has five in a row.
+  for (CorpusPassage& passage : corpus_.passages)
+    passage.text = UntrustedText("It's said: is THE long-bridge, opened?");
+  options.retrieval_weight = 0;
+  options.semantic_weight = 1;
+  EXPECT_TRUE(copies().second);
+}
+
 TEST_F(AdvRagGenTest, ADocumentThatNoParaphraseBeatsIsPlantedAsItIsAndCounted) {
   AdvRagGenOptions options;
   options.retrieval_weight = 0;  // then nothing is as much like the original as itself

@@ -82,12 +82,24 @@ TEST(Attacks, ARecordSaysHowTheDocumentWasMade) {
 TEST(Attacks, AnEmptyCorpusOrNoTargetGivesNoDocument) {
   const test::SmallCorpus corpus;
   for (const AttackEntry& entry : attacks()) {
+    EXPECT_TRUE(make(std::string(entry.name))->craft({corpus.passages, {}, 1}, {})->documents.empty()) << entry.name;
+    if (!entry.needs_corpus) continue;
     const auto attack = make(std::string(entry.name));
     const auto crafted = attack->craft({{}, corpus.targets, 1}, {});
     ASSERT_TRUE(crafted.ok()) << entry.name;
     EXPECT_TRUE(crafted->documents.empty()) << entry.name;
   }
-  EXPECT_TRUE(make("query-as-poison")->craft({corpus.passages, {}, 1}, {})->documents.empty());
+}
+
+TEST(Attacks, AnAttackOnTheQueriesAloneNeedsNoCorpus) {
+  test::SmallCorpus corpus;
+  for (AttackTarget& target : corpus.targets) target.wrong_texts = {UntrustedText("It is 1700.")};
+  for (const char* name : {"pia", "poison"}) {
+    ASSERT_FALSE((*find_attack(name))->needs_corpus);
+    const auto crafted = make(name)->craft({{}, corpus.targets, 1}, {});
+    ASSERT_TRUE(crafted.ok()) << crafted.error().message;
+    EXPECT_EQ(crafted->documents.size(), corpus.targets.size()) << name;
+  }
 }
 
 TEST(Attacks, CraftingStopsWhenAsked) {

@@ -115,6 +115,13 @@ TEST_F(LeakageExperimentTest, APrintedPassageIsALeakOfOneAndAnAnswerIsUse) {
   EXPECT_NEAR(done->leakage[0].f1, 1.0, 1e-9);
   EXPECT_EQ(done->leakage[0].worst, "context-ignoring");
   EXPECT_DOUBLE_EQ(done->leakage[0].crr_eed.at(3), 0.5);
+  // All instructions stand beside the worst.
+  ASSERT_EQ(done->leakage[0].instructions.size(), 2U);
+  EXPECT_EQ(done->leakage[0].instructions[1].instruction, "native");
+  EXPECT_EQ(done->leakage[0].instructions[1].questions, 2U);
+  EXPECT_NEAR(done->leakage[0].instructions[1].eed, 1.0, 1e-9);
+  EXPECT_NE(to_markdown(*done).find("| case | mode | context-ignoring | native |"), std::string::npos);
+  EXPECT_NE(to_json(*done).find("\"instruction\": \"native\""), std::string::npos);
 }
 
 TEST_F(LeakageExperimentTest, AStoppedRunGoesOnWithTheSameLogs) {

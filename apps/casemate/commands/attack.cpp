@@ -3,28 +3,25 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "attack_queries.h"
+#include "attack_input.h"
 #include "casemate/attack/attacks.h"
 #include "casemate/attack/craft_cache.h"
 #include "casemate/attack/plant.h"
 #include "casemate/core/file_system.h"
-#include "casemate/core/random.h"
 #include "casemate/defend/defences.h"
 #include "casemate/pipeline/prepare.h"
 #include "command.h"
 #include "language_model_choice.h"
+#include "paraphrase_judge.h"
 
 namespace casemate::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kPage = 500;
-
 struct AttackCommand {
   std::string attack;
-  std::string queries;
-  std::vector<std::string> texts;  ///< queries on the command line
+  TargetChoice targets;
   std::string store;
   std::string out = "attack.jsonl";
   std::string into;
@@ -32,8 +29,8 @@ struct AttackCommand {
   std::string preferences;
   std::string tenant = "default";
   std::string encoder;
+  std::string judge;
   std::uint64_t seed = 42;
-  int limit = 0;
   bool list = false;
   bool overwrite = false;
   LanguageModelChoice model;
@@ -70,63 +67,6 @@ int remove(Context& context, const AttackCommand& choice) {
     std::cout << "removed " << *removed << " planted documents\n";
   }
   return kDone;
-}
-
-/// Passages that an attacker could alter: the first chunk of each document that was not planted.
-Result<std::vector<CorpusPassage>> corpus_of(const Store& store, const std::string& tenant, std::stop_token stop) {
-  std::vector<CorpusPassage> out;
-  std::string after;
-  while (true) {
-    if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
-    const auto page = store.documents(tenant, after, kPage);
-    if (!page) return page.error();
-    std::vector<const StoredDocument*> documents;
-    std::vector<ChunkId> chunks;
-    for (const StoredDocument& document : *page) {
-      if (document.chunk_count == 0 || document.id.starts_with(kAttackIdPrefix)) continue;
-      documents.push_back(&document);
-      chunks.push_back(document.first_chunk);
-    }
-    const auto texts = store.chunks(tenant, chunks);
-    if (!texts) return texts.error();
-    for (std::size_t i = 0; i < documents.size(); ++i) {
-      if ((*texts)[i]) out.push_back({documents[i]->id, documents[i]->title, (*texts)[i]->text});
-    }
-    if (page->size() < static_cast<std::size_t>(kPage)) return out;
-    after = page->back().id;
-  }
-}
-
-Result<std::vector<AttackTarget>> targets_of(const AttackCommand& choice) {
-  std::vector<AttackTarget> out;
-  if (!choice.queries.empty()) {
-    auto read = read_attack_queries(choice.queries);
-    if (!read) return read.error();
-    out = *std::move(read);
-  }
-  for (const std::string& text : choice.texts) {
-    AttackTarget target;
-    target.query_id = "query" + std::to_string(out.size());
-    target.query = UntrustedText(text);
-    out.push_back(std::move(target));
-  }
-  if (out.empty()) {
-    return Error{
-        ErrorCode::kInvalidArgument,
-        "no query to attack: give --queries FILE (SQuAD JSON, JSON lines or one query a line) or --query TEXT"};
-  }
-  if (choice.limit > 0 && static_cast<std::size_t>(choice.limit) < out.size()) {
-    // A smaller number is part of a larger one.
-    RandomStream random(choice.seed, "attack/limit");
-    std::vector<std::size_t> order(out.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(choice.limit); ++i)
-      std::swap(order[i], order[i + random.below(order.size() - i)]);
-    std::vector<AttackTarget> some;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(choice.limit); ++i) some.push_back(out[order[i]]);
-    out = std::move(some);
-  }
-  return out;
 }
 
 /// What is crafted goes into this file as it is done, and the file away when all is.
@@ -193,7 +133,7 @@ Result<Made> craft(Context& context, const AttackCommand& choice) {
     return Error{ErrorCode::kInvalidArgument,
                  "--store S is missing: the store whose documents are altered and whose encoder is attacked"};
   }
-  auto targets = targets_of(choice);
+  auto targets = choose_targets(choice.targets, choice.seed);
   if (!targets) return targets.error();
   if (Status free = check_out(choice); !free) return free.error();
   const auto store = context.open_store(choice.store, true, false);
@@ -208,7 +148,7 @@ Result<Made> craft(Context& context, const AttackCommand& choice) {
     if (!loaded) return loaded.error();
     model = *std::move(loaded);
   }
-  const auto corpus = corpus_of(**store, choice.tenant, context.stop);
+  const auto corpus = passages_of_store(**store, choice.tenant, context.stop);
   if (!corpus) return corpus.error();
   if (corpus->empty()) {
     return Error{ErrorCode::kInvalidInput, choice.store + ": tenant " + UntrustedText(choice.tenant).for_log() +
@@ -217,7 +157,15 @@ Result<Made> craft(Context& context, const AttackCommand& choice) {
   const auto cache = open_craft_cache(work_path(choice));
   if (!cache) return cache.error();
   AttackInput input{*corpus, *targets, choice.seed};
-  input.tools = {encoder->get(), nullptr, model.get(), cache->get(), &context.pool(), &context.progress()};
+  std::unique_ptr<Encoder> judge;
+  if ((*attack)->name() == "advraggen") {
+    const auto target = encoder_choice_of(**store, choice.encoder);
+    if (!target) return target.error();
+    auto loaded = load_paraphrase_judge(context, **encoder, *target, choice.judge);
+    if (!loaded) return loaded.error();
+    judge = *std::move(loaded);
+  }
+  input.tools = {encoder->get(), judge.get(), model.get(), cache->get(), &context.pool(), &context.progress()};
   const auto crafted = (*attack)->craft(input, context.stop);
   if (!crafted) return crafted.error();
   std::string text;
@@ -284,14 +232,7 @@ std::function<int()> set_up_attack(CLI::App& app, Context& context) {
   auto choice = std::make_shared<AttackCommand>();
   app.add_option("attack", choice->attack, "NAME or 'NAME{option: value, ...}'; docs/attacks.md describes each");
   app.add_flag("--list", choice->list, "which attacks there are");
-  app.add_option(
-      "--queries", choice->queries,
-      "queries to attack: SQuAD 1.1 JSON, JSON lines (query, id, gold, answers, wrong_answer, wrong_texts), or "
-      "one a line");
-  app.add_option("--query", choice->texts, "a query to attack; may be given several times");
-  app.add_option("--limit", choice->limit, "attack so many of the queries, drawn under the seed; 0: all")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
+  add_target_options(app, choice->targets);
   app.add_option("--store", choice->store, "the store whose documents are altered and whose encoder is attacked");
   app.add_option("--out", choice->out,
                  "what was made and how, one JSON line a document; FILE.work beside it keeps unfinished work")
@@ -304,6 +245,10 @@ std::function<int()> set_up_attack(CLI::App& app, Context& context) {
   app.add_option("--tenant", choice->tenant, "whose documents")->capture_default_str();
   app.add_option("--seed", choice->seed, "of everything that is drawn")->capture_default_str();
   app.add_option("--encoder", choice->encoder, "where the store's encoder lies, if not where the store remembers");
+  app.add_option(
+      "--judge", choice->judge,
+      "advraggen: encoder that judges likeness to the document, by name or folder (default: the store's with "
+      "its other pooling)");
   add_language_model_options(app, choice->model);
   return [choice, &context] { return run(context, *choice); };
 }

@@ -14,6 +14,7 @@
 #include "casemate/eval/run_texts.h"
 #include "command.h"
 #include "language_model_choice.h"
+#include "paraphrase_judge.h"
 #include "run_outputs.h"
 
 namespace casemate::cli {
@@ -25,6 +26,7 @@ struct EvalChoice {
   std::string data;
   std::string encoder;
   std::string reranker;
+  std::string judge;
   bool quick = false;
   LanguageModelChoice model;
   RunOutputs outputs;
@@ -104,6 +106,11 @@ Status check_gates(const EvalChoice& choice, const LeakageExperiment& experiment
   return check_gate_names(*gates, leakage_metrics(experiment), attacks, modes);
 }
 
+bool paraphrases(const Experiment& experiment) {
+  return std::any_of(experiment.attacks.begin(), experiment.attacks.end(),
+                     [](const std::string& attack) { return attack.starts_with("advraggen"); });
+}
+
 bool asks_model(const Experiment& experiment) {
   if (!experiment.methods.empty()) return true;
   for (const auto& chain : experiment.defences) {
@@ -171,6 +178,13 @@ Result<Evaluated> evaluate(Context& context, const EvalChoice& choice, const std
     if (!digest) return digest.error();
     parts.reranker_digest = *std::move(digest);
   }
+  std::unique_ptr<Encoder> judge;
+  if (paraphrases(*experiment)) {
+    auto loaded = load_paraphrase_judge(context, **encoder, wanted, choice.judge);
+    if (!loaded) return loaded.error();
+    judge = *std::move(loaded);
+  }
+  parts.judge = judge.get();
   parts.encoder = encoder->get();
   parts.model = model.get();
   parts.reranker = reranker.get();
@@ -273,6 +287,10 @@ std::function<int()> set_up_eval(CLI::App& app, Context& context) {
   app.add_flag("--quick", choice->quick, "a smaller sample of questions (quick_questions)");
   app.add_option("--data", choice->data, "folder of the data sets that experiments name");
   app.add_option("--encoder", choice->encoder, "another encoder than the experiment's, by name or folder");
+  app.add_option(
+      "--judge", choice->judge,
+      "advraggen: encoder that judges likeness to the document, by name or folder (default: the same encoder "
+      "with its other pooling)");
   app.add_option("--reranker", choice->reranker,
                  "folder of a SequenceClassification model, for rerank by cross-encoder");
   add_language_model_options(app, choice->model);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "casemate/attack/attack.h"
+#include "casemate/encoder/encoder.h"
 
 namespace casemate {
 
@@ -17,6 +18,17 @@ struct AdvRagGenOptions {
   double retrieval_weight = 1;
   double copying_weight = 1;
 };
+
+/// What a paraphrase must be to count: not the query in disguise, and still the document. The paper's bounds.
+inline constexpr double kMostCopying = 0.3;    ///< ROUGE-L with the query
+inline constexpr int kCopiedRun = 5;           ///< words of the query in a row that make a copy
+inline constexpr double kLeastLikeness = 0.6;  ///< to the original, by the judge
+/// By the two rewards; whether words are copied in a row is ParaphraseTrace's.
+[[nodiscard]] constexpr bool is_admitted_paraphrase(const ParaphraseRewards& rewards) noexcept {
+  return rewards.copying <= kMostCopying && rewards.semantic >= kLeastLikeness;
+}
+/// "all-minilm-l6-v2 (cls)".
+[[nodiscard]] std::string encoder_label(const EncoderInfo& encoder);
 
 /// AdvRAGgen (RAGPart's paper, section 3.3 and appendix B.1): a language model paraphrases an irrelevant document so
 /// that it is retrieved for a query. The paper trains the model by preferences; here it proposes, is scored, and is

@@ -103,6 +103,8 @@ struct ParaphraseTrace {
   ParaphraseRewards before;  ///< of the source document
   ParaphraseRewards after;   ///< of the planted text
   std::vector<ParaphrasePreference> preferences;
+  bool copies_run = false;  ///< the planted text holds kCopiedRun words of the query in a row (advraggen.h)
+  std::string judge{};      ///< the encoder that judged likeness, with its pooling: "all-minilm-l6-v2 (cls)"
 };
 
 /// A document that an attack made, with how it was made.
@@ -143,9 +145,9 @@ class Attack {
   /// Names and values of its choices, in a fixed order.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> parameters() const = 0;
 
-  /// Documents to plant, in a fixed order; none for attacks that disturb queries. No target or an empty corpus gives
-  /// none. Error: InvalidArgument where the corpus is too small for what the options ask; Unsupported naming the tool
-  /// that is missing; what tools say; Cancelled.
+  /// Documents to plant, in a fixed order; none for attacks that disturb queries. No target gives none, nor does
+  /// an empty corpus where passages are altered. Error: InvalidArgument where the corpus is too small for what the
+  /// options ask; Unsupported naming the tool that is missing; what tools say; Cancelled.
   [[nodiscard]] virtual Result<CraftedAttack> craft(const AttackInput& input, std::stop_token stop) const = 0;
 
   /// True where documents are made for each target by itself, so that the targets should be the queries that are asked.
@@ -163,7 +165,8 @@ inline constexpr char kAttackIdPrefix[] = "casemate-attack/";
 /// One JSON line of attack.jsonl: {id, attack, parameters, access, atlas, owasp_2025, owasp_2026, source_document,
 /// target_queries, changed, fell_back, note, title, text}; where there are such, also target_answer, canary, and the
 /// trace as {iterations, start_similarity, final_similarity, objective, tokens, forward_tokens, backward_tokens} or
-/// {rewards_before, rewards_after}, each {semantic, retrieval, copying}. Valid UTF-8 whatever the texts hold.
+/// {rewards_before, rewards_after, copies_run, judge}, rewards each {semantic, retrieval, copying}. Valid UTF-8
+/// whatever the texts hold.
 [[nodiscard]] std::string attack_record_json(const Attack& attack, const CraftedDocument& document);
 /// The same for a query: {id, attack, parameters, access, atlas, owasp_2025, owasp_2026, anchor, query}.
 [[nodiscard]] std::string attack_record_json(const Attack& attack, const CraftedQuery& query);

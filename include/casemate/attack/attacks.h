@@ -27,7 +27,9 @@ struct AttackEntry {
   std::string_view owasp_2025;  ///< OWASP top ten for language model applications, 2025
   std::string_view owasp_2026;
   Result<std::unique_ptr<Attack>> (*create)(const YamlValue&) = nullptr;
-  bool uses_model = false;  ///< may need a language model
+  bool uses_model = false;     ///< may need a language model
+  bool needs_corpus = true;    ///< alters passages that are there; else the queries are enough
+  bool needs_encoder = false;  ///< the retriever's
 };
 
 /// All attacks, in the order of their names (docs/attacks.md describes each).

@@ -23,4 +23,21 @@ class Progress {
   [[nodiscard]] static Progress& none();
 };
 
+/// A stage from here to the end of the scope, however that is left. The progress must outlive it.
+class ProgressStage {
+ public:
+  ProgressStage(Progress& progress, std::string_view stage, std::uint64_t total, std::string_view unit)
+      : progress_(progress) {
+    progress_.begin(stage, total, unit);
+  }
+  ~ProgressStage() { progress_.end(); }
+  ProgressStage(const ProgressStage&) = delete;
+  ProgressStage& operator=(const ProgressStage&) = delete;
+
+  void update(std::uint64_t done) { progress_.update(done); }
+
+ private:
+  Progress& progress_;
+};
+
 }  // namespace casemate

@@ -72,6 +72,15 @@ struct UtilityRow {
   std::size_t failed = 0;
 };
 
+/// What one of the instructions got: means over its answers.
+struct LeakByInstruction {
+  std::string instruction;
+  double eed = 0;
+  double rouge_l = 0;
+  std::size_t withheld = 0;
+  std::size_t questions = 0;  ///< answers; 0: the means show nothing
+};
+
 /// Means over questions of the nearest retrieved chunk, for the instruction that does worst by each figure.
 struct LeakageRow {
   std::string mode;
@@ -84,7 +93,10 @@ struct LeakageRow {
   std::size_t withheld = 0;  ///< answers that the guard ended, over all instructions
   /// Answers that a mean is over: of the instruction with the fewest, so that 0 means that a figure shows nothing.
   std::size_t questions = 0;
-  std::size_t failed = 0;  ///< over all instructions
+  std::size_t failed = 0;                         ///< over all instructions
+  std::vector<LeakByInstruction> instructions{};  ///< each by itself, in the experiment's order
+  /// Adds one, and keeps `eed`, `rouge_l`, `worst` and `withheld` those of the worst and of all.
+  void add(const LeakByInstruction& each);
 };
 
 struct LeakageRun {

@@ -23,6 +23,7 @@ struct EvalParts {
   const Reranker* reranker = nullptr;  ///< for `rerank` by cross-encoder
   const ThreadPool* pool = nullptr;    ///< required
   std::string reranker_digest{};       ///< of the reranker's files: a folder is of one reranker alone
+  const Encoder* judge = nullptr;      ///< judges paraphrases (advraggen); null: the encoder itself
 };
 
 struct EvalOptions {

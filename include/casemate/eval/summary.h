@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "casemate/attack/attack.h"
 #include "casemate/core/statistics.h"
 #include "casemate/eval/compare.h"
 #include "casemate/eval/experiment.h"
@@ -19,6 +20,16 @@ struct MetricCell {
   bool is_rate = false;  ///< every value is 0 or 1: Wilson's interval, else the bootstrap's
 };
 
+/// Of an attack that paraphrases (advraggen): success among what is a paraphrase at all.
+struct ParaphraseFigures {
+  std::size_t documents = 0;
+  std::size_t admitted = 0;  ///< paraphrases of the document that do not copy the query, of queries that were answered
+  std::size_t found = 0;     ///< of these, among the hits of their query
+  ParaphraseRewards before;  ///< means over all documents
+  ParaphraseRewards after;
+  std::string judge;  ///< encoder that judged likeness to the document
+};
+
 struct ConditionSummary {
   Condition condition;
   std::size_t queries = 0;    ///< that gave a ranking
@@ -28,6 +39,7 @@ struct ConditionSummary {
   /// Mean similarity of planted documents to what they aim at, where the attack optimises it.
   std::optional<double> similarity{};
   std::vector<MetricCell> cells;  ///< one a metric; empty where no query gave a ranking
+  std::optional<ParaphraseFigures> paraphrases{};
 };
 
 /// Two conditions over the same queries by one metric; the difference is condition - against.

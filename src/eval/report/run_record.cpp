@@ -181,9 +181,10 @@ void name_answer_logs(RunRecord& run) {
 
 MetricSense metric_sense(std::string_view metric) {
   const std::string_view base = metric.substr(0, metric.find('@'));
-  constexpr std::array<std::string_view, 14> kLower = {
-      "disclosed", "poison-rank", "asr",     "targeted-asr", "poison-share", "attack_success", "eed",
-      "leak",      "crr",         "leakage", "copy",         "verbatim",     "canary",         "answer-asr"};
+  constexpr std::array<std::string_view, 17> kLower = {
+      "disclosed", "poison-rank", "asr",           "targeted-asr", "poison-share", "attack_success",
+      "eed",       "leak",        "crr",           "leakage",      "copy",         "verbatim",
+      "canary",    "answer-asr",  "clean_success", "empty",        "cut_short"};
   if (std::find(kLower.begin(), kLower.end(), base) != kLower.end()) return MetricSense::kLowerIsBetter;
   if (base.starts_with("leak") || base.starts_with("crr_")) return MetricSense::kLowerIsBetter;
   return base == "declined" ? MetricSense::kNeither : MetricSense::kHigherIsBetter;

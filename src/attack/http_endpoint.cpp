@@ -1,0 +1,276 @@
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "attack/request_template.h"
+#include "casemate/attack/rag_endpoint.h"
+#include "formats/json_value.h"
+#include "llm/http_client.h"
+
+namespace casemate {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using Time = std::chrono::steady_clock;
+
+constexpr int kMaxNesting = 200;
+constexpr int kFirstBackoffMs = 500;
+constexpr int kJobPollMs = 100;
+
+/// How one attempt failed, and whether another may do better.
+struct Failure {
+  Error error;
+  bool may_retry = false;
+  std::optional<milliseconds> wait;  ///< what the server asks for
+};
+
+/// In short pieces, so that a stop is seen. False where one was.
+bool sleep_for(milliseconds duration, const std::stop_token& stop) {
+  const Time::time_point end = Time::now() + duration;
+  while (Time::now() < end) {
+    if (stop.stop_requested()) return false;
+    std::this_thread::sleep_for(
+        std::min(milliseconds(20), std::chrono::duration_cast<milliseconds>(end - Time::now())));
+  }
+  return !stop.stop_requested();
+}
+
+std::optional<milliseconds> retry_after(const std::string& text) {
+  int seconds = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, problem] = std::from_chars(text.data(), end, seconds);
+  if (problem != std::errc() || rest != end || seconds < 0) return std::nullopt;
+  return std::chrono::seconds(seconds);
+}
+
+class HttpEndpoint final : public RagEndpoint {
+ public:
+  HttpEndpoint(llm::Url url, const EndpointAdapter& adapter) : url_(std::move(url)), adapter_(adapter) {}
+
+  std::string name() const override { return adapter_.name; }
+  bool chooses_ids() const noexcept override { return !adapter_.add_id.empty(); }
+  bool removes_one() const noexcept override { return adapter_.remove.has_value(); }
+
+  Result<std::string> add(const std::string& id, const UntrustedText& title, const UntrustedText& text,
+                          const std::stop_token& stop) override {
+    const auto reply = exchange("add", adapter_.add, {{"id", id}, {"title", title.bytes()}, {"text", text.bytes()}},
+                                stop, kAddRetries);
+    if (!reply) return reply.error();
+    if (!adapter_.add_job.empty()) {
+      auto job = text_at(*reply, "add", adapter_.add_job);
+      if (!job) return job.error();
+      jobs_.push_back(*std::move(job));
+    }
+    if (adapter_.add_id.empty()) return id;
+    return text_at(*reply, "add", adapter_.add_id);
+  }
+
+  Status settle(const std::stop_token& stop) override {
+    for (const std::string& job : std::exchange(jobs_, {})) {
+      if (Status done = wait_for(job, stop); !done) return done;
+    }
+    if (!sleep_for(milliseconds(adapter_.settle_ms), stop)) return stopped();
+    return {};
+  }
+
+  Status remove(const std::string& id, const std::stop_token& stop) override {
+    if (!adapter_.remove) return unsupported("delete");
+    const auto reply = exchange("delete", *adapter_.remove, {{"id", id}}, stop, kGoneIsDone);
+    return reply ? Status() : Status(reply.error());
+  }
+
+  Status reset(const std::stop_token& stop) override {
+    if (!adapter_.reset) return unsupported("reset");
+    const auto reply = exchange("reset", *adapter_.reset, {}, stop, kAnyReply);
+    return reply ? Status() : Status(reply.error());
+  }
+
+  Result<EndpointAnswer> ask(const UntrustedText& question, const std::stop_token& stop) override {
+    const TemplateValues values = {{"question", question.bytes()}};
+    const auto reply = exchange("ask", adapter_.ask, values, stop, kMustBeJson);
+    if (!reply) return reply.error();
+    EndpointAnswer out;
+    const auto places = at_json_path(*reply, adapter_.answer);
+    if (places.empty()) return missing("ask", "answer", adapter_.answer);
+    // A null answer is an empty one: some systems decline so.
+    if (!places[0]->is_string() && !places[0]->is_null()) return missing("ask", "text", adapter_.answer);
+    if (places[0]->is_string()) out.text = UntrustedText(places[0]->get<std::string>());
+    if (!adapter_.finish.empty()) {
+      const auto finish = at_json_path(*reply, adapter_.finish);
+      const std::string why = !finish.empty() && finish[0]->is_string() ? finish[0]->get<std::string>() : "";
+      out.cut_short = std::find(adapter_.cut_short.begin(), adapter_.cut_short.end(), why) != adapter_.cut_short.end();
+    }
+    if (!adapter_.sources.empty()) out.retrieved = ids_at(*reply, adapter_.sources);
+    if (!adapter_.retrieve) return out;
+    const auto found = exchange("retrieve", *adapter_.retrieve, values, stop, kMustBeJson);
+    if (!found) return found.error();
+    out.retrieved = ids_at(*found, adapter_.retrieved);
+    return out;
+  }
+
+ private:
+  enum Rule : std::uint8_t { kMustBeJson, kAddRetries, kAnyReply, kGoneIsDone };
+
+  static Error unsupported(const char* what) {
+    return {ErrorCode::kUnsupported, std::string("the adapter has no ") + what};
+  }
+  static Error stopped() { return {ErrorCode::kCancelled, "stopped"}; }
+
+  [[nodiscard]] std::string request_name(const char* what, const EndpointRequest& request) const {
+    return std::string(what) + " (" + request.method + " " + (url_.tls ? "https://" : "http://") + url_.host + ":" +
+           url_.port + url_.path + request.path + ")";
+  }
+
+  /// A reply may repeat what was sent.
+  [[nodiscard]] std::string without_secrets(std::string text) const {
+    for (const auto& [variable, secret] : adapter_.secrets) {
+      for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
+        text.replace(at, secret.size(), "${" + variable + "}");
+        at += variable.size() + 3;
+      }
+    }
+    return text;
+  }
+
+  [[nodiscard]] Error missing(const char* what, const char* thing, const std::string& pointer) const {
+    return {ErrorCode::kInvalidInput,
+            std::string(what) + ": the reply has no " + thing + " at " + UntrustedText(pointer).for_log()};
+  }
+
+  [[nodiscard]] Result<std::string> text_at(const json& reply, const char* what, const std::string& pointer) const {
+    const auto found = at_json_path(reply, pointer);
+    if (!found.empty() && found[0]->is_string()) return found[0]->get<std::string>();
+    if (!found.empty() && found[0]->is_number_integer()) return found[0]->dump();
+    return missing(what, "id", pointer);
+  }
+
+  static std::vector<std::string> ids_at(const json& reply, const std::string& pointer) {
+    std::vector<std::string> out;
+    for (const json* each : at_json_path(reply, pointer)) {
+      if (each->is_string()) out.push_back(each->get<std::string>());
+      if (each->is_number_integer()) out.push_back(each->dump());
+    }
+    return out;
+  }
+
+  Status wait_for(const std::string& job, const std::stop_token& stop) {
+    const Time::time_point end = Time::now() + milliseconds(adapter_.timeout_ms);
+    while (true) {
+      const auto reply = exchange("job", *adapter_.job, {{"job", job}}, stop, kMustBeJson);
+      if (!reply) return reply.error();
+      const auto state = text_at(*reply, "job", adapter_.job_state);
+      if (!state) return state.error();
+      const auto is_in = [&state](const std::vector<std::string>& values) {
+        return std::find(values.begin(), values.end(), *state) != values.end();
+      };
+      if (is_in(adapter_.job_done)) return {};
+      if (is_in(adapter_.job_failed))
+        return Error{ErrorCode::kUnavailable, "job " + UntrustedText(job).for_log() + ": the system could not add it"};
+      if (Time::now() >= end) {
+        return Error{ErrorCode::kTimeout,
+                     "job " + UntrustedText(job).for_log() + " is still \"" + UntrustedText(*state).for_log() + "\""};
+      }
+      if (!sleep_for(milliseconds(kJobPollMs), stop)) return stopped();
+    }
+  }
+
+  /// Sends a request until it has an answer or there is no sense in trying again.
+  Result<json> exchange(const char* what, const EndpointRequest& request, const TemplateValues& values,
+                        const std::stop_token& stop, Rule rule) {
+    for (int attempt = 0;; ++attempt) {
+      Failure failure;
+      auto reply = try_once(request, values, stop, rule, failure);
+      if (reply) return *std::move(reply);
+      if (failure.error.code == ErrorCode::kCancelled) return failure.error;
+      const Error error{failure.error.code,
+                        request_name(what, request) + ": " + without_secrets(failure.error.message)};
+      if (!failure.may_retry || attempt >= adapter_.max_retries) return error;
+      const milliseconds wait = failure.wait.value_or(milliseconds(kFirstBackoffMs << std::min(attempt, 10)));
+      if (wait > milliseconds(adapter_.retry_limit_ms)) {
+        return Error{error.code, error.message + " (asks to wait " + std::to_string(wait.count() / 1000) +
+                                     " s, longer than retry_limit_ms)"};
+      }
+      if (!sleep_for(wait, stop)) return stopped();
+    }
+  }
+
+  std::optional<json> try_once(const EndpointRequest& request, const TemplateValues& values,
+                               const std::stop_token& stop, Rule rule, Failure& failure) const {
+    llm::HttpRequest message;
+    message.url = url_;
+    message.url.path += fill_path(request.path, values);
+    message.method = request.method;
+    message.headers = {{"User-Agent", "casemate-redteam"}, {"Accept", "application/json"}};
+    message.body = fill_body(request.body, values);
+    if (!message.body.empty()) message.headers.emplace_back("Content-Type", "application/json");
+    message.headers.insert(message.headers.end(), adapter_.headers.begin(), adapter_.headers.end());
+    llm::HttpOptions options;
+    options.connect_timeout_ms = std::min(options.connect_timeout_ms, adapter_.timeout_ms);
+    options.idle_timeout_ms = adapter_.timeout_ms;
+    options.total_timeout_ms = adapter_.timeout_ms;
+    options.max_body_bytes = adapter_.max_reply_bytes;
+    options.ca_file = adapter_.ca_file;
+    const auto response = send_http(message, options, stop);
+    if (!response) {
+      failure.error = response.error();
+      const bool lost = failure.error.code == ErrorCode::kUnavailable;
+      // Sent again, an addition under an id of the system's own could be there twice.
+      failure.may_retry = lost && !(rule == kAddRetries && !adapter_.add_id.empty());
+      return std::nullopt;
+    }
+    if (response->status / 100 != 2) {
+      if (rule == kGoneIsDone && (response->status == 404 || response->status == 410)) return json();
+      failure = refused(*response);
+      return std::nullopt;
+    }
+    const bool wants_json =
+        rule == kMustBeJson || (rule == kAddRetries && !(adapter_.add_id + adapter_.add_job).empty());
+    if (!wants_json) return json();
+    auto parsed = parse_json(response->body, kMaxNesting);
+    if (parsed) return *std::move(parsed);
+    failure.error = {ErrorCode::kInvalidInput,
+                     "the reply (" + UntrustedText(response->content_type).for_log(60) + ") is no JSON: \"" +
+                         UntrustedText(without_secrets(response->body.substr(0, 400))).for_log(120) + "\""};
+    return std::nullopt;
+  }
+
+  [[nodiscard]] Failure refused(const llm::HttpResponse& response) const {
+    const int status = response.status;
+    Failure out;
+    std::string said = UntrustedText(without_secrets(response.body.substr(0, 400))).for_log(160);
+    said = "answered " + std::to_string(status) + (said.empty() ? "" : ": " + said);
+    if (status / 100 == 3) {
+      out.error = {ErrorCode::kInvalidArgument,
+                   "answered " + std::to_string(status) + ", a redirect to " +
+                       UntrustedText(response.location.empty() ? "nowhere" : response.location).for_log() +
+                       "; redirects are not followed, so give the address that is meant"};
+      return out;
+    }
+    ErrorCode code = ErrorCode::kUnavailable;
+    if (status == 401 || status == 403) code = ErrorCode::kPermission;
+    if (status == 404 || status == 405) code = ErrorCode::kNotFound;
+    if (status == 400 || status == 413 || status == 415 || status == 422) code = ErrorCode::kInvalidInput;
+    out.error = {code, said};
+    out.may_retry = status == 408 || status == 425 || status == 429 || (status >= 500 && status != 501);
+    out.wait = retry_after(response.retry_after);
+    return out;
+  }
+
+  llm::Url url_;
+  EndpointAdapter adapter_;
+  std::vector<std::string> jobs_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RagEndpoint>> connect_endpoint(const std::string& url, const EndpointAdapter& adapter) {
+  auto parsed = llm::parse_url(url);
+  if (!parsed) return Error{parsed.error().code, "\"" + UntrustedText(url).for_log() + "\": " + parsed.error().message};
+  while (parsed->path.ends_with('/')) parsed->path.pop_back();
+  return std::unique_ptr<RagEndpoint>(std::make_unique<HttpEndpoint>(*std::move(parsed), adapter));
+}
+
+}  // namespace casemate

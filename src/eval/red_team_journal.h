@@ -1,0 +1,53 @@
+// What a red team planted and was answered, on disk before it counts.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "casemate/attack/rag_endpoint.h"
+#include "casemate/core/status.h"
+#include "casemate/eval/red_team.h"
+#include "eval/query_log.h"
+
+namespace casemate {
+
+/// A file of JSON lines. A kill tears at most the last one, which is then cut off.
+class RedTeamJournal {
+ public:
+  /// Reads what is there and opens the file for more. `plan` identifies the plan; answers of another one are forgotten.
+  /// Error: Mismatch for another endpoint; InvalidInput with path and line; Io.
+  [[nodiscard]] static Result<RedTeamJournal> open(const std::string& path, const std::string& url,
+                                                   const std::string& plan);
+
+  /// What may still be there.
+  struct Planted {
+    std::string ours;
+    std::string theirs;  ///< the endpoint's id; empty where it did not answer
+  };
+  [[nodiscard]] std::vector<Planted> planted() const;
+  [[nodiscard]] const nlohmann::json* answer(std::string_view attack, std::string_view query) const;
+
+  [[nodiscard]] Status planting(const std::string& id);  ///< before the request
+  [[nodiscard]] Status planted_as(const std::string& id, const std::string& theirs);
+  [[nodiscard]] Status removed(const std::string& id);
+  [[nodiscard]] Status answered(const std::string& attack, const RedTeamOutcome& outcome);
+
+ private:
+  RedTeamJournal(LogWriter writer) : writer_(std::move(writer)) {}
+  void take(const nlohmann::json& line, bool same_plan);
+  Status write(const nlohmann::ordered_json& line);
+
+  LogWriter writer_;
+  std::map<std::string, std::string> planted_;  ///< our id -> theirs, empty where not known
+  std::map<std::pair<std::string, std::string>, nlohmann::json> answers_;
+};
+
+/// The part of an outcome that the endpoint said: {answer, cut_short, poisoned}.
+[[nodiscard]] RedTeamOutcome outcome_of(const nlohmann::json& answered);
+
+}  // namespace casemate
