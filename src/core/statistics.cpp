@@ -23,6 +23,13 @@ std::vector<std::size_t> ascending(std::span<const double> p) {
 
 }  // namespace
 
+double percentile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + rank, values.end());
+  return values[static_cast<std::size_t>(rank)];
+}
+
 std::optional<Interval> wilson_interval(std::uint64_t successes, std::uint64_t trials) {
   assert(successes <= trials);
   if (trials == 0) return std::nullopt;

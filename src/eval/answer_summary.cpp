@@ -18,13 +18,6 @@ void add(Share& share, bool counts) {
   share.count += counts ? 1 : 0;
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 AnswerCondition condition_of(const AnswerConditionLog& log) {
   AnswerCondition out;
   out.method = log.method->name;
@@ -42,7 +35,7 @@ AnswerCondition condition_of(const AnswerConditionLog& log) {
     seconds.push_back(cost.seconds);
     tokens += cost.decoded_tokens;
   }
-  out.seconds = median(seconds);
+  out.seconds = percentile(seconds, 0.5);
   if (!log.costs.empty()) out.tokens = tokens / static_cast<double>(log.costs.size());
   return out;
 }

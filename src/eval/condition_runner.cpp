@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "casemate/core/statistics.h"
+
 namespace casemate {
 namespace {
 
@@ -24,12 +26,6 @@ constexpr std::size_t kVerdicts = 40;
 /// A query alone may be to blame for these; anything else would hit the others too.
 bool is_query_failure(ErrorCode code) {
   return code == ErrorCode::kInvalidArgument || code == ErrorCode::kModel || code == ErrorCode::kLimit;
-}
-
-double percentile(std::vector<double>& values, double share) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
 QueryOutcome outcome_of(const AttackTarget& query, const SearchResult& result,

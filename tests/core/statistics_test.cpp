@@ -34,6 +34,14 @@ TEST(Statistics, McNemarIsStatsmodels) {
   }
 }
 
+TEST(Statistics, PercentilesAreValuesThatAreThere) {
+  EXPECT_EQ(percentile({}, 0.5), 0);
+  EXPECT_EQ(percentile({3}, 0.95), 3);
+  EXPECT_EQ(percentile({4, 1, 3, 2}, 0.5), 2);
+  EXPECT_EQ(percentile({4, 1, 3, 2}, 0), 1);
+  EXPECT_EQ(percentile({4, 1, 3, 2}, 1), 4);
+}
+
 TEST(Statistics, WilsonsIntervalIsStatsmodels) {
   for (const Json& each : golden().at("wilson_95")) {
     const auto found = wilson_interval(each.at("k").get<std::uint64_t>(), each.at("n").get<std::uint64_t>());

@@ -72,5 +72,29 @@ TEST_F(CompareLogs, AMisspeltMetricAndARepeatedQueryAreErrorsWithTheLine) {
   EXPECT_NE(twice.error().message.find(":2: query \"q1\" stands twice"), std::string::npos);
 }
 
+TEST_F(CompareLogs, RankingsAgreeInOrderOrInPassagesAlone) {
+  const std::string first = write("a",
+                                  "{\"query\":\"same\",\"hits\":[[\"x\",2],[\"y\",1]]}\n"
+                                  "{\"query\":\"turned\",\"hits\":[[\"x\",2],[\"y\",1]]}\n"
+                                  "{\"query\":\"half\",\"hits\":[[\"x\",2],[\"y\",1]]}\n"
+                                  "{\"query\":\"none\",\"hits\":[]}\n"
+                                  "{\"query\":\"gone\",\"hits\":[]}\n");
+  const std::string second = write("b",
+                                   "{\"query\":\"none\",\"hits\":[]}\n"
+                                   "{\"query\":\"half\",\"hits\":[[\"x\",9],[\"z\",1]]}\n"
+                                   "{\"query\":\"turned\",\"hits\":[[\"y\",2],[\"x\",1]]}\n"
+                                   "{\"query\":\"same\",\"hits\":[[\"x\",0.5],[\"y\",0.25]]}\n");
+  const auto agreement = compare_rankings(first, second);
+  ASSERT_TRUE(agreement.ok()) << agreement.error().message;
+  EXPECT_EQ(agreement->queries, 4U);
+  EXPECT_EQ(agreement->same_order, 2U);  // "same" and "none"
+  EXPECT_EQ(agreement->same_ids, 3U);
+  EXPECT_NEAR(agreement->shared, (1 + 1 + 1.0 / 3 + 1) / 4, 1e-12);
+  EXPECT_EQ(agreement->only_in_first, 1U);
+  EXPECT_EQ(agreement->only_in_second, 0U);
+  const auto broken = compare_rankings(first, write("c", "{\"query\":\"same\",\"hits\":[7]}\n"));
+  EXPECT_NE(broken.error().message.find(":1: a hit is not [id, score]"), std::string::npos) << broken.error().message;
+}
+
 }  // namespace
 }  // namespace casemate

@@ -343,6 +343,34 @@ TEST_F(ReportTest, RunsAboutAnswersAreComparedFromTheirLogsAndShowCertificates) 
   EXPECT_EQ(data_of(page)["conditions"].size(), 4U);
 }
 
+TEST_F(ReportTest, CostsStandInThePageWhereTheyAreAskedFor) {
+  make_run("run", 4);
+  write("run/timings.json",
+        R"({"none / none":{"queries":4,"seconds":1,"p50_ms":2.25,"p95_ms":8.5,"threads":2},"gone / none":{"p50_ms":1}})");
+  EXPECT_EQ(page_of("run").find(">Cost<"), std::string::npos);
+  ReportOptions options;
+  options.with_costs = true;
+  const std::string page = page_of("run", options);
+  EXPECT_NE(page.find("<td>2.2</td><td>8.5</td><td>2</td>"), std::string::npos);
+  EXPECT_EQ(page.find("gone / "), std::string::npos);
+  write("run/timings.json", "[not JSON");
+  EXPECT_EQ(page_of("run", options).find(">Cost<"), std::string::npos);
+}
+
+TEST_F(ReportTest, CostsOfAnswersAreThoseOfTheirLogs) {
+  make_run("run", 4);
+  fs::remove(folder_.path("run/timings.json"));
+  write("run/costs/0-0.jsonl",
+        "{\"query\":\"a\",\"seconds\":1,\"decoded_tokens\":100,\"reused_tokens\":0}\nbroken\n"
+        "{\"query\":\"b\",\"seconds\":3,\"decoded_tokens\":300,\"reused_tokens\":50}\n"
+        "{\"query\":\"c\",\"seconds\":2,\"decoded_tokens\":200,\"reused_tokens\":10}\n");
+  ReportOptions options;
+  options.with_costs = true;
+  // Of three answers the median is the second and 95 in 100 is not below the third: ranks from 0 are 1 and floor(1.9).
+  EXPECT_NE(page_of("run", options).find("<td>3</td><td>2000.0</td><td>2000.0</td><td>200</td><td>20</td>"),
+            std::string::npos);
+}
+
 TEST_F(ReportTest, RunsAboutLeakageHaveUtilityAndLeakageByMode) {
   write("run/summary.json", R"({"kind": "leakage", "utility": [{"mode": "vanilla", "questions": 8, "f1": 0.5},
       {"mode": "kfs-fact", "questions": 8, "f1": 0.4}], "leakage": [{"mode": "vanilla", "case": "targeted", "eed": 0.9},

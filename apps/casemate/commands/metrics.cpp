@@ -125,6 +125,35 @@ int run_compare(Context& context, const CompareChoice& choice) {
   return kDone;
 }
 
+int run_agreement(Context& context, const CompareChoice& choice) {
+  const auto agreement = compare_rankings(choice.first, choice.second);
+  if (!agreement) return context.fail(agreement.error());
+  // Null where no query is in both logs.
+  const auto interval = wilson_interval(agreement->same_order, agreement->queries);
+  if (context.json) {
+    std::cout << ordered_json{{"n", agreement->queries},
+                              {"same_order", agreement->same_order},
+                              {"interval", interval ? ordered_json{interval->low, interval->high} : ordered_json()},
+                              {"same_ids", agreement->same_ids},
+                              {"shared", agreement->shared},
+                              {"only_in_first", agreement->only_in_first},
+                              {"only_in_second", agreement->only_in_second}}
+                     .dump()
+              << '\n';
+    return kDone;
+  }
+  std::cout << std::fixed << std::setprecision(4) << agreement->queries << " queries: the same ranking for "
+            << agreement->same_order;
+  if (interval) std::cout << " [" << interval->low << ", " << interval->high << "]";
+  std::cout << ", the same passages for " << agreement->same_ids << "; share of passages in both " << agreement->shared
+            << '\n';
+  if (agreement->only_in_first + agreement->only_in_second > 0) {
+    context.say(std::to_string(agreement->only_in_first) + " queries are in the first log alone and " +
+                std::to_string(agreement->only_in_second) + " in the second: left out");
+  }
+  return kDone;
+}
+
 }  // namespace
 
 std::function<int()> set_up_metrics(CLI::App& app, Context& context) {
@@ -146,8 +175,15 @@ std::function<int()> set_up_metrics(CLI::App& app, Context& context) {
   compare->add_option("second", logs->second, "the same for the other system")->required();
   compare->add_option("--metric", logs->metric, "which number to compare")->required();
   compare->add_option("--seed", logs->seed, "of the bootstrap")->capture_default_str();
-  return [&context, rank, text, ranking, pairs, logs] {
+  auto rankings = std::make_shared<CompareChoice>();
+  CLI::App* agreement =
+      app.add_subcommand("agreement", "for how many queries two per-query logs have the same ranking");
+  agreement->add_option("first", rankings->first, "JSON lines {query, hits: [[id, score], ...]}, as eval writes them")
+      ->required();
+  agreement->add_option("second", rankings->second, "the same for the other system")->required();
+  return [&context, rank, text, agreement, ranking, pairs, logs, rankings] {
     if (rank->parsed()) return run_ranking(context, *ranking);
+    if (agreement->parsed()) return run_agreement(context, *rankings);
     return text->parsed() ? run_text(context, *pairs) : run_compare(context, *logs);
   };
 }

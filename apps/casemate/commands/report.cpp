@@ -14,6 +14,7 @@ struct ReportChoice {
   std::string out;
   std::string title;
   double max_mb = 2.9;
+  bool no_costs = false;
   RunOutputs outputs;
 };
 
@@ -28,6 +29,7 @@ int run(Context& context, const ReportChoice& choice) {
   ReportOptions options;
   options.title = choice.title;
   options.max_bytes = static_cast<std::size_t>(choice.max_mb * 1e6);
+  options.with_costs = !choice.no_costs;
   const auto page = make_report(runs, options);
   if (!page) return context.fail(page.error());
   const std::string out = choice.out.empty() ? join_path(choice.runs.front(), "report.html") : choice.out;
@@ -49,6 +51,8 @@ std::function<int()> set_up_report(CLI::App& app, Context& context) {
   app.add_option("--max-mb", choice->max_mb, "size of the page; single queries are cut to fit")
       ->check(CLI::Range(0.2, 100.0))
       ->capture_default_str();
+  app.add_flag("--no-costs", choice->no_costs,
+               "leave out what queries took, so that the same results give the same page");
   add_run_outputs(app, choice->outputs);
   return [choice, &context] { return run(context, *choice); };
 }

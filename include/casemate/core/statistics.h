@@ -17,6 +17,10 @@ struct Interval {
   double high = 0;
 };
 
+/// The value at rank floor(share * (n - 1)) from 0 of `values` in ascending order: at most what the exact quantile is.
+/// 0 of none. `share` in [0, 1]; values are finite.
+[[nodiscard]] double percentile(std::vector<double> values, double share);
+
 /// Wilson's 95 % score interval of a rate of `successes` in `trials`; nothing where there was no trial.
 /// `successes` <= `trials`.
 [[nodiscard]] std::optional<Interval> wilson_interval(std::uint64_t successes, std::uint64_t trials);

@@ -53,4 +53,18 @@ struct JoinedLogs {
 };
 [[nodiscard]] JoinedLogs join_logs(const PerQuery& first, const PerQuery& second);
 
+/// How far two systems found the same passages for the same queries.
+struct RankingAgreement {
+  std::size_t queries = 0;     ///< in both logs
+  std::size_t same_order = 0;  ///< the same ids at the same ranks
+  std::size_t same_ids = 0;    ///< the same ids at any ranks
+  double shared = 0;           ///< mean over queries of |ids of both| / |ids of either|; 1 where both found nothing
+  std::size_t only_in_first = 0;
+  std::size_t only_in_second = 0;
+};
+
+/// Compares the "hits" ([[id, score], ...], best first) of two per-query logs as `eval` writes them. Error: as
+/// `read_per_query`.
+[[nodiscard]] Result<RankingAgreement> compare_rankings(const std::string& first, const std::string& second);
+
 }  // namespace casemate

@@ -13,6 +13,7 @@ namespace casemate {
 struct ReportOptions {
   std::string title;                  ///< empty: the names of the runs
   std::size_t max_bytes = 2'900'000;  ///< of the page; in [200,000, 100,000,000]: what queries show is cut to fit
+  bool with_costs = false;  ///< also what queries took, which differs from run to run
 };
 
 /// One HTML page about one or several runs that needs nothing else: no network, no other file. Tables, plots and tests

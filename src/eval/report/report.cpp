@@ -4,6 +4,7 @@
 
 #include "casemate/core/file_system.h"
 #include "casemate/core/hash.h"
+#include "eval/report/costs.h"
 #include "eval/report/html.h"
 #include "eval/report/query_data.h"
 #include "eval/report/tables.h"
@@ -47,7 +48,8 @@ std::string drill_down(const std::string& number, const QueryData& data) {
          "switched off here. The logs in queries/ hold the same.</p></noscript></div>";
 }
 
-std::string run_sections(const RunRecord& run, const QueryData& data, const std::string& number, bool several) {
+std::string run_sections(const RunRecord& run, const QueryData& data, const std::string& number, bool several,
+                         bool with_costs) {
   const std::string prefix = "r" + number + "-";
   std::string out = "<article id=\"run-" + number + "\">";
   if (several) out += "<h1 class=\"run-name\">" + html_text(run.name) + "</h1>";
@@ -59,6 +61,7 @@ std::string run_sections(const RunRecord& run, const QueryData& data, const std:
   out += section(prefix + "certified", "Certificates", certified_section(run));
   out += section(prefix + "differences", "Differences", difference_table(run.differences));
   out += section(prefix + "published", "Beside the papers", published_section(run));
+  if (with_costs) out += section(prefix + "costs", "Cost", costs_section(run));
   out += section(prefix + "queries", "Query by query", drill_down(number, data));
   return out + "</article>";
 }
@@ -120,7 +123,7 @@ Result<std::string> make_report(std::span<const RunRecord> runs, const ReportOpt
   for (std::size_t i = 0; i < runs.size(); ++i) {
     auto read = QueryData::read(runs[i]);
     if (!read) return read.error();
-    body += run_sections(runs[i], *read, std::to_string(i), runs.size() > 1);
+    body += run_sections(runs[i], *read, std::to_string(i), runs.size() > 1, options.with_costs);
     data.push_back(*std::move(read));
   }
   if (runs.size() > 1) {
