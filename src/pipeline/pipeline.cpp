@@ -160,6 +160,14 @@ Result<Candidates> Pipeline::State::find(const DefenceQuery& query, const QueryO
   return std::move(outcome->candidates);
 }
 
+Result<std::size_t> Pipeline::State::searched_passages(const QueryOptions& options,
+                                                       const VectorSnapshot& snapshot) const {
+  if (options.filter.lets_everything_through()) return snapshot.live_chunks();
+  const auto selected = parts.store->select(options.tenant, options.filter);
+  if (!selected) return selected.error();
+  return (*selected)->size();
+}
+
 Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOptions& options,
                                       std::stop_token stop) const {
   if (is_blank(query)) return Error{ErrorCode::kInvalidArgument, "the query is empty"};
@@ -200,7 +208,9 @@ Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOpt
   const auto snapshot = state_->parts.store->snapshot(options.tenant);
   if (!snapshot) return snapshot.error();
   note_damage(**snapshot, first);
-  first.passages_in = (*snapshot)->live_chunks();
+  const auto searched = state_->searched_passages(options, **snapshot);
+  if (!searched) return searched.error();
+  first.passages_in = *searched;
   std::shared_ptr<const DenseIndex> index;
   if (mode != RetrievalMode::kBm25 && !state_->defences.empty()) {
     auto dense = state_->retrievers.at(mode)->dense_index(options.tenant);
@@ -209,6 +219,10 @@ Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOpt
   }
   auto loaded = load_hits(*state_->parts.store, options.tenant, *found, index.get(), first);
   if (!loaded) return loaded.error();
+  if (index) {
+    if (Status embedded = embed_missing(*state_->parts.encoder, loaded->passages, first); !embedded)
+      return embedded.error();
+  }
   first.passages_out = loaded->hits.size();
   clock.lap(first.stage);
   result.evidence.stages.push_back(std::move(first));

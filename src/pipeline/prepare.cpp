@@ -105,12 +105,9 @@ Result<PrepareSummary> complete_vectors(Store& store, std::string_view tenant, c
   if (!passages) return passages.error();
   summary.already = (*passages)->live_chunks() - missing->size();
   if (missing->empty()) return summary;
-  progress.begin("making " + recipe.kind(), missing->size(), "passages");
+  ProgressStage stage(progress, "making " + recipe.kind(), missing->size(), "passages");
   for (std::size_t first = 0; first < missing->size(); first += kBatch) {
-    if (stop.stop_requested()) {
-      progress.end();
-      return stopped();
-    }
+    if (stop.stop_requested()) return stopped();
     const std::size_t count = std::min(kBatch, missing->size() - first);
     const auto batch = read_batch(store, tenant, std::span(*missing).subspan(first, count), progress);
     if (!batch) return batch.error();
@@ -128,9 +125,8 @@ Result<PrepareSummary> complete_vectors(Store& store, std::string_view tenant, c
       if (Status added = store.add_vectors(tenant, batch->ids, vectors); !added) return added.error();
     }
     summary.passages += texts.size();
-    progress.update(first + count);
+    stage.update(first + count);
   }
-  progress.end();
   return summary;
 }
 
@@ -140,12 +136,9 @@ Result<PrepareSummary> precompute_passages(const Store& store, std::string_view 
   const auto snapshot = store.snapshot(tenant);
   if (!snapshot) return snapshot.error();
   const std::vector<ChunkId> ids = live_ids(**snapshot);
-  progress.begin("precomputing for " + std::string(defence.name()), ids.size(), "passages");
+  ProgressStage stage(progress, "precomputing for " + std::string(defence.name()), ids.size(), "passages");
   for (std::size_t first = 0; first < ids.size(); first += kBatch) {
-    if (stop.stop_requested()) {
-      progress.end();
-      return stopped();
-    }
+    if (stop.stop_requested()) return stopped();
     const std::size_t count = std::min(kBatch, ids.size() - first);
     const auto batch = read_batch(store, tenant, std::span(ids).subspan(first, count), progress);
     if (!batch) return batch.error();
@@ -164,9 +157,8 @@ Result<PrepareSummary> precompute_passages(const Store& store, std::string_view 
     if (!made) return made.error();
     summary.passages += *made;
     summary.already += passages.size() - *made;
-    progress.update(first + count);
+    stage.update(first + count);
   }
-  progress.end();
   return summary;
 }
 

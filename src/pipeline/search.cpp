@@ -90,6 +90,26 @@ Result<LoadedHits> load_hits(const Store& store, std::string_view tenant, const 
   return loaded;
 }
 
+Status embed_missing(const Encoder& encoder, std::span<PassageCandidate> passages, StageEvidence& stage) {
+  std::vector<std::string_view> texts;
+  std::vector<PassageCandidate*> missing;
+  for (PassageCandidate& passage : passages) {
+    if (!passage.embedding.empty()) continue;
+    texts.emplace_back(passage.text.bytes());
+    missing.push_back(&passage);
+  }
+  if (missing.empty()) return {};
+  const auto encoded = encoder.encode_passages(texts);
+  if (!encoded) return encoded.error();
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    const auto row = encoded->embeddings.row(i);
+    missing[i]->embedding.assign(row.begin(), row.end());
+  }
+  stage.notes.push_back(std::to_string(missing.size()) +
+                        " of the passages found have no vectors that can be read: their texts were embedded anew");
+  return {};
+}
+
 std::vector<PromptPassage> prompt_passages(std::span<const Hit> hits) {
   std::vector<PromptPassage> out;
   out.reserve(hits.size());

@@ -20,6 +20,8 @@ struct LoadedHits {
 /// get one.
 [[nodiscard]] Result<LoadedHits> load_hits(const Store& store, std::string_view tenant, const Candidates& candidates,
                                            const DenseIndex* index, StageEvidence& stage);
+/// Embeds the texts of passages without an embedding (their segment is damaged; words found them), and notes how many.
+[[nodiscard]] Status embed_missing(const Encoder& encoder, std::span<PassageCandidate> passages, StageEvidence& stage);
 
 /// "any of a, b; all of c", or "none".
 [[nodiscard]] std::string describe_filter(const DocumentFilter& filter);

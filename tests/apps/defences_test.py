@@ -67,6 +67,26 @@ class Defences(CliTest):
                                                            code=2).err)
         self.assertIn("needs no candidate", self.run_program("prepare", self.store, "--candidates", "exact", code=2).err)
 
+    def test_passages_of_a_damaged_segment_that_words_found_are_judged_by_their_texts(self):
+        self.index("--prepare", "none")
+        [segment] = self.store.glob("segments/*.seg")
+        content = bytearray(segment.read_bytes())
+        content[-20] ^= 0x40
+        segment.write_bytes(content)
+        found = self.search("when does the ferry leave", "--defence", "suppression", mode="hybrid")
+        self.assertIn("ferry.txt", found["hits"][0]["document"])
+        notes = " ".join(found["evidence"]["stages"][0]["notes"])
+        self.assertIn("is damaged", notes)
+        self.assertIn("embedded anew", notes)
+
+    def test_the_evidence_counts_the_passages_that_a_filter_lets_through(self):
+        self.index("--labels", "old")
+        self.write("tide.txt", "the tide turns twice a day and lifts the boats from the mud of the harbour")
+        self.index(self.docs / "tide.txt", "--labels", "new")
+        everything = self.search("ferry", mode="dense")["evidence"]["stages"][0]
+        one = self.search("ferry", "--label", "new", mode="dense")["evidence"]["stages"][0]
+        self.assertEqual((everything["passages_in"], one["passages_in"]), (4, 1))
+
     def test_ragmask_tells_masked_characters_and_prepare_computes_before_the_query(self):
         self.index()
         made = self.run_program("prepare", self.store, "--defence", "ragmask{mask_length_tokens: 4}", "--json", code=0)
