@@ -8,6 +8,7 @@ import candidate_rows
 import leakage_rows
 import ragmask_rows
 import robust_rows
+import server_rows
 
 
 def main():
@@ -39,6 +40,7 @@ def main():
     rows += ragmask_rows.rows(folder)
     rows += robust_rows.rows(folder)
     rows += leakage_rows.rows(folder)
+    rows += server_rows.rows(folder)
     header = ("what", "Casemate", "peer", "ratio", "goal", "reached")
     text = [header] + [row[:5] + ("yes" if row[5] else "NO",) for row in rows]
     widths = [max(len(row[i]) for row in text) for i in range(len(header))]

@@ -15,12 +15,6 @@ std::string with_dashes(std::string name) {
   return name;
 }
 
-std::string variable_name(const std::string& option) {
-  std::string name = "CASEMATE_";
-  for (const char c : option) name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return name;
-}
-
 /// The long name of an option that can be configured; empty for positionals and --help.
 std::string long_name(const CLI::Option* option) {
   if (option->get_lnames().empty() || !option->get_configurable()) return "";
@@ -100,6 +94,12 @@ Status apply_variables(CLI::App& app) {
 }
 
 }  // namespace
+
+std::string variable_name(const std::string& option) {
+  std::string name = "CASEMATE_";
+  for (const char c : option) name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
 
 Status apply_defaults(CLI::App& app, const std::string& config_file) {
   if (!config_file.empty()) {

@@ -16,4 +16,7 @@ namespace casemate::cli {
 /// nearest known name.
 [[nodiscard]] Status apply_defaults(CLI::App& app, const std::string& config_file);
 
+/// The variable of an option: "top-k" -> "CASEMATE_TOP_K".
+[[nodiscard]] std::string variable_name(const std::string& option);
+
 }  // namespace casemate::cli

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 
 #include "exit_codes.h"
@@ -18,6 +19,13 @@ sigset_t watched_signals() {
   sigaddset(&set, SIGUSR2);  // our own: the program ends by itself
   return set;
 }
+
+/// A signal handler can reach nothing else.
+std::atomic<pthread_t> watcher_thread{};
+
+/// Libraries that start threads when they are loaded (OpenBLAS) have them before these signals are blocked, and one of
+/// them may be given the signal.
+void pass_on(int signal) { pthread_kill(watcher_thread, signal); }
 
 }  // namespace
 
@@ -35,9 +43,14 @@ Interrupt::Interrupt() {
       source_.request_stop();
     }
   });
+  watcher_thread = watcher_.native_handle();
+  std::signal(SIGINT, pass_on);
+  std::signal(SIGTERM, pass_on);
 }
 
 Interrupt::~Interrupt() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
   pthread_kill(watcher_.native_handle(), SIGUSR2);
   watcher_.join();
 }

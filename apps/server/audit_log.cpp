@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <condition_variable>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -103,10 +105,12 @@ Result<std::unique_ptr<AuditLog>> AuditLog::open(const AuditOptions& options, co
   log->next_ = chain.next;
   log->last_head_ = chain.next - 1;
   log->previous_ = chain.previous;
+  log->signer_ = std::jthread([raw = log.get()](const std::stop_token& stop) { raw->sign_now_and_then(stop); });
   return log;
 }
 
 AuditLog::~AuditLog() {
+  signer_ = {};
   const std::lock_guard lock(mutex_);
   if (file_ >= 0 && heads_ >= 0 && next_ - 1 > last_head_) (void)sign_head().ok();
   if (file_ >= 0) ::close(file_);
@@ -121,6 +125,20 @@ Status AuditLog::write_line(int file, const std::string& line, const std::string
   (void)!::ftruncate(file, before);  // half a record would look like damage
   return io_error(code, "write", path);
 }
+
+namespace {
+
+/// What the output guard found, without a word of it; null where none watched.
+Json guard_json(const Evidence& evidence) {
+  if (!evidence.guard) return nullptr;
+  std::map<std::string, int> kinds;
+  for (const GuardIncident& each : evidence.guard->incidents) ++kinds[std::string(incident_kind_name(each.kind))];
+  Json incidents = Json::object();
+  for (const auto& [kind, count] : kinds) incidents[kind] = count;
+  return {{"incidents", incidents}, {"ended", evidence.guard->ended}, {"redacted", evidence.guard->redacted}};
+}
+
+}  // namespace
 
 Status AuditLog::append(const Entry& entry) {
   std::set<std::string> documents;
@@ -143,6 +161,9 @@ Status AuditLog::append(const Entry& entry) {
   if (options_.keep_queries) line["query"] = to_valid_utf8(entry.query);
   line["documents"] = documents;
   line["dropped"] = dropped;
+  line["degraded"] = Json::array();
+  for (const DegradedStage& stage : entry.evidence.degraded) line["degraded"].push_back(stage.stage);
+  line["guard"] = guard_json(entry.evidence);
   line["certificate"] = entry.certificate.empty() ? Json() : Json(to_hex(blake2b(entry.certificate)));
   line["previous"] = previous_;
   std::string text = dump(line);
@@ -153,6 +174,16 @@ Status AuditLog::append(const Entry& entry) {
   previous_ = hash;
   ++next_;
   return next_ - 1 - last_head_ >= options_.head_every ? sign_head() : Status();
+}
+
+void AuditLog::sign_now_and_then(const std::stop_token& stop) {
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    never.wait_for(lock, stop, std::chrono::seconds(options_.head_interval_s), [] { return false; });
+    // What fails here is tried again next time, and told to a request when its turn for a head comes.
+    if (!stop.stop_requested() && next_ - 1 > last_head_) (void)sign_head().ok();
+  }
 }
 
 Status AuditLog::sign_head() {

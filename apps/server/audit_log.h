@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "casemate/core/signing.h"
 #include "casemate/pipeline/pipeline.h"
@@ -22,12 +23,13 @@ struct AuditOptions {
   std::string path;           ///< the file; its signed heads are beside it, in PATH.heads
   bool keep_queries = false;  ///< the text of questions too, not only its hash
   int head_every = 100;       ///< records between signed heads; one is also made at the end; >= 1
+  int head_interval_s = 60;   ///< a record is under a head after so long at the latest; >= 1
 };
 
 /// Append-only JSON lines, each with the hash of the one before: {seq, time, trace_id, key, tenant, route, policy,
-/// query_hash, [query], documents, dropped, certificate, previous, hash}. `hash` is BLAKE2b-256 of the line without it.
-/// Cutting records off the end shows up to the last head, which is signed; send the heads elsewhere as they come, and
-/// it shows up to there whatever happens here. Thread-safe.
+/// query_hash, [query], documents, dropped, degraded, guard, certificate, previous, hash}. `hash` is BLAKE2b-256 of the
+/// line without it. Cutting records off the end shows up to the last head, which is signed; send the heads elsewhere as
+/// they come, and it shows up to there whatever happens here. Thread-safe.
 class AuditLog {
  public:
   /// Goes on with the file that is there after checking it. Error: Corrupt, naming the first bad line; what the file
@@ -50,6 +52,7 @@ class AuditLog {
   AuditLog(AuditOptions options, const SigningKey& key) : options_(std::move(options)), key_(key) {}
   [[nodiscard]] Status write_line(int file, const std::string& line, const std::string& path) const;
   [[nodiscard]] Status sign_head();
+  void sign_now_and_then(const std::stop_token& stop);
 
   const AuditOptions options_;
   const SigningKey key_;
@@ -59,6 +62,7 @@ class AuditLog {
   std::int64_t next_ = 1;
   std::int64_t last_head_ = 0;
   std::string previous_;
+  std::jthread signer_;
 };
 
 struct AuditVerification {

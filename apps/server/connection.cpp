@@ -109,6 +109,7 @@ asio::awaitable<Connection::Read> Connection::read_head(bool first) {
     idle_ = false;
   }
   began_ = Clock::now();
+  began_ns_ = unix_nanoseconds();
   stream_.expires_after(Milliseconds(shared_.options.header_timeout_ms));
   co_await http::async_read_header(stream_, buffer_, *parser_, asio::redirect_error(asio::use_awaitable, code));
   if (!code) co_return Read::kOk;
@@ -129,7 +130,11 @@ void Connection::refuse(Response response, std::string_view reason) {
 
 bool Connection::admit() {
   const auto& head = parser_->get();
-  request_.trace_id = trace_id_of(head["traceparent"]);
+  TraceContext trace = trace_context_of(head["traceparent"]);
+  request_.trace_id = std::move(trace.trace_id);
+  request_.parent_span = std::move(trace.parent);
+  request_.sampled = trace.sampled;
+  request_.span_id = new_span_id();
   request_.method = std::string(head.method_string());
   request_.content_type = media_type(head[http::field::content_type]);
   // What stands before this server may go by the other one.
@@ -355,6 +360,20 @@ void Connection::finished(unsigned status) {
   const std::string route = route_ != nullptr ? route_->path : "none";
   shared_.metrics.request(route, status, took.count());
   const Request& request = exchange_ ? exchange_->request() : request_;
+  if (shared_.spans != nullptr && request.sampled && !request.span_id.empty()) {
+    const auto method = request.method.substr(0, 16);
+    shared_.spans->add({request.trace_id,
+                        request.span_id,
+                        request.parent_span,
+                        method + " " + route,
+                        true,
+                        began_ns_,
+                        unix_nanoseconds(),
+                        status >= 500,
+                        {{"http.request.method", method},
+                         {"http.route", route},
+                         {"http.response.status_code", static_cast<std::int64_t>(status)}}});
+  }
   shared_.log.write(LogLevel::kInfo, "request",
                     {{"trace_id", request.trace_id},
                      {"method", request.method.substr(0, 16)},

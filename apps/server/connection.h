@@ -13,6 +13,7 @@
 
 #include "live_exchange.h"
 #include "server.h"
+#include "spans.h"
 
 namespace casemate::server {
 
@@ -25,6 +26,7 @@ struct Shared {
   Metrics& metrics;
   Log& log;
   bool draining = false;
+  SpanExporter* spans = nullptr;  ///< null: nobody collects them
 };
 
 /// Lives as long as its coroutine; one thread.
@@ -68,6 +70,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const Route* route_ = nullptr;
   std::shared_ptr<LiveExchange> exchange_;
   std::chrono::steady_clock::time_point began_;
+  std::int64_t began_ns_ = 0;  ///< since 1970 UTC
   std::size_t sent_bytes_ = 0;
   bool idle_ = true;
 };

@@ -1,6 +1,7 @@
 // One JSON object a line.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -16,13 +17,14 @@ class Log {
  public:
   /// `out` must outlive it.
   Log(std::ostream& out, LogLevel least) : out_(out), least_(least) {}
+  void set_level(LogLevel least) { least_ = least; }
   /// {"time", "level", "event", ...fields}.
   void write(LogLevel level, std::string_view event, const nlohmann::ordered_json& fields);
 
  private:
   std::mutex mutex_;
   std::ostream& out_;
-  LogLevel least_;
+  std::atomic<LogLevel> least_;
 };
 
 }  // namespace casemate::server

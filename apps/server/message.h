@@ -33,6 +33,9 @@ struct Request {
   std::string argument;  ///< what stands in the route's place for it ("/v1/jobs/{id}")
   std::string trace_id;  ///< 32 hexadecimal digits
   Caller caller;
+  std::string span_id{};      ///< of this request, 16 hexadecimal digits
+  std::string parent_span{};  ///< of the caller; empty where it sent none
+  bool sampled = true;        ///< the caller keeps this trace
 };
 
 struct Response {

@@ -52,6 +52,18 @@ struct Metrics::State {
                                   .Register(registry);
   Family<Counter>& ingested =
       BuildCounter().Name("casemate_ingested_total").Help("Documents and passages stored").Register(registry);
+  Family<Counter>& incidents = BuildCounter()
+                                   .Name("casemate_guard_incidents_total")
+                                   .Help("What answers reproduced of passages, by kind")
+                                   .Register(registry);
+  Family<Counter>& withheld = BuildCounter()
+                                  .Name("casemate_withheld_answers_total")
+                                  .Help("Answers that the output guard ended or took something out of")
+                                  .Register(registry);
+  Family<Counter>& spans = BuildCounter()
+                               .Name("casemate_spans_total")
+                               .Help("Spans for the collector, by what became of them")
+                               .Register(registry);
   Family<Gauge>& queue = BuildGauge().Name("casemate_queue").Help("Requests that wait or run").Register(registry);
 };
 
@@ -92,8 +104,20 @@ void Metrics::note_stages(const Evidence& evidence) {
   for (const StageTime& each : evidence.times)
     state_->stage_seconds.Add({{"stage", each.stage}}, seconds_buckets()).Observe(each.seconds);
   for (const DegradedStage& each : evidence.degraded) state_->degraded.Add({{"stage", each.stage}}).Increment();
+  if (evidence.guard) note_guard(*evidence.guard);
   if (!evidence.generation) return;
   state_->tokens.Add({{"kind", "reused"}}).Increment(static_cast<double>(evidence.generation->reused_tokens));
+}
+
+void Metrics::note_guard(const GuardReport& report) {
+  for (const GuardIncident& each : report.incidents)
+    state_->incidents.Add({{"kind", std::string(incident_kind_name(each.kind))}}).Increment();
+  if (report.ended) state_->withheld.Add({{"how", "ended"}}).Increment();
+  if (report.redacted > 0) state_->withheld.Add({{"how", "redacted"}}).Increment();
+}
+
+void Metrics::spans(std::string_view outcome, std::size_t count) {
+  state_->spans.Add({{"outcome", std::string(outcome)}}).Increment(static_cast<double>(count));
 }
 
 void Metrics::ingested(std::uint64_t documents, std::uint64_t passages) {

@@ -23,9 +23,11 @@ class Metrics {
   void connections(int change);           ///< +1, -1
   void tokens(std::size_t prompt, std::size_t generated);
   void answer(bool certificate_asked, bool certified);
-  /// Verdicts by stage and decision, what stages took, which could not run, tokens that were reused.
+  /// Verdicts by stage and decision, what stages took, which could not run, tokens that were reused, what the output
+  /// guard found and withheld.
   void evidence(const Evidence& evidence);
   void ingested(std::uint64_t documents, std::uint64_t passages);
+  void spans(std::string_view outcome, std::size_t count);  ///< "exported", "dropped", "failed"
 
   struct Queue {
     double waiting = 0;
@@ -36,6 +38,7 @@ class Metrics {
 
  private:
   void note_stages(const Evidence& evidence);
+  void note_guard(const GuardReport& report);
 
   struct State;
   std::unique_ptr<State> state_;

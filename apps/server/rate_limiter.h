@@ -1,6 +1,7 @@
 // A token bucket for each key.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@ class RateLimiter {
  public:
   /// `per_minute` <= 0: no limit.
   explicit RateLimiter(int per_minute) : per_minute_(per_minute) {}
+  void set(int per_minute) { per_minute_ = per_minute; }
   /// Nothing where the request may go on; else how long until one may.
   [[nodiscard]] std::optional<std::chrono::seconds> take(const std::string& key,
                                                          std::chrono::steady_clock::time_point now);
@@ -23,7 +25,7 @@ class RateLimiter {
     double tokens = 0;
     std::chrono::steady_clock::time_point filled;
   };
-  const int per_minute_;
+  std::atomic<int> per_minute_;
   std::mutex mutex_;
   std::unordered_map<std::string, Bucket> buckets_;  ///< of keys that exist, so it stays small
 };

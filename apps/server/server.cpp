@@ -189,6 +189,18 @@ void Server::State::wait_for_reload() {
 
 void Server::on_reload(std::function<void()> reload) { state_->reload = std::move(reload); }
 
+void Server::export_spans(SpanExporter& spans) { state_->shared.spans = &spans; }
+
+void Server::set_timeouts(const ServerOptions& options) {
+  ServerOptions& mine = state_->shared.options;
+  mine.idle_timeout_ms = options.idle_timeout_ms;
+  mine.header_timeout_ms = options.header_timeout_ms;
+  mine.body_timeout_ms = options.body_timeout_ms;
+  mine.write_timeout_ms = options.write_timeout_ms;
+  mine.request_timeout_ms = options.request_timeout_ms;
+  mine.drain_timeout_ms = options.drain_timeout_ms;
+}
+
 void Server::run(std::stop_token stop) {
   State& state = *state_;
   state.wait_for_reload();

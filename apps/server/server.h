@@ -15,6 +15,8 @@
 
 namespace casemate::server {
 
+class SpanExporter;
+
 struct ServerOptions {
   std::string address = "127.0.0.1";  ///< an IP address, or "localhost"
   std::uint16_t port = 8080;          ///< 0: any that is free
@@ -50,6 +52,10 @@ class Server {
   [[nodiscard]] bool draining() const noexcept;
   /// Called on SIGHUP, where bytes are moved: it must not wait for anything. Set before `run`.
   void on_reload(std::function<void()> reload);
+  /// Where a span of each request goes; must outlive the server. Set before `run`.
+  void export_spans(SpanExporter& spans);
+  /// Other timeouts, from the next request on; address, port and numbers of connections stay. On the thread of `run`.
+  void set_timeouts(const ServerOptions& options);
   /// Serves until `stop` is requested, then lets requests under way end, at most `drain_timeout_ms`.
   void run(std::stop_token stop);
 

@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "casemate/core/untrusted_text.h"
+#include "disclosure.h"
 
 namespace casemate::server {
 
@@ -22,21 +23,31 @@ void add_all_routes(Router& router, const Services& services) {
   add_policy_routes(router, services);
 }
 
-bool sees_scores(const Services& services, const Caller& caller) { return caller.role >= services.scores_for; }
+bool sees_scores(const Services& services, const Caller& caller) {
+  return caller.role >= services.live.get().scores_for;
+}
+
+namespace {
+
+/// "cosine 0.981 to passage 7" says the score in words.
+std::string without_figures(const std::string& text) {
+  static const std::regex decimal(R"([-+]?\d+\.\d+(e[-+]?\d+)?)");
+  return std::regex_replace(text, decimal, "(hidden)");
+}
+
+}  // namespace
 
 void hide_scores(Json& value) {
   static constexpr std::array kHidden = {
       "score", "threshold", "measures", "dense", "bm25", "smallest_gap", "agreement", "abstention_probability", "gap"};
-  // "cosine 0.981 to passage 7" says the score in words.
-  static const std::regex decimal(R"([-+]?\d+\.\d+(e[-+]?\d+)?)");
   if (value.is_object()) {
     for (const char* name : kHidden) value.erase(name);
     for (auto& [name, item] : value.items()) {
       if (name == "reason" && item.is_string()) {
-        item = std::regex_replace(item.get<std::string>(), decimal, "(hidden)");
+        item = without_figures(item.get<std::string>());
       } else if (name == "notes" && item.is_array()) {
         for (Json& note : item) {
-          if (note.is_string()) note = std::regex_replace(note.get<std::string>(), decimal, "(hidden)");
+          if (note.is_string()) note = without_figures(note.get<std::string>());
         }
       } else if (name != "parameters" && name != "text" && name != "certificate") {
         hide_scores(item);
@@ -86,6 +97,26 @@ void read_filter(Fields& fields, std::string_view name, const Caller& caller, Do
   });
 }
 
+std::optional<ApiError> check_question_tokens(const Services& services, std::string_view question,
+                                              std::string_view field) {
+  const std::size_t most = services.limits().max_question_tokens;
+  // A token has at least a byte.
+  if (most == 0 || question.size() <= most) return std::nullopt;
+  std::size_t count = 0;
+  if (const LanguageModel* model = services.engine.model();
+      model != nullptr && model->capabilities().has(Feature::kTokens)) {
+    const auto tokens = model->tokenize(question, SpecialTokens::kAsText);
+    if (tokens) count = tokens->ids.size();
+  } else if (const Encoder* encoder = services.engine.encoder(); encoder != nullptr) {
+    count = encoder->tokenizer().tokenize(question, SpecialTokens::kAsText).ids.size();
+  }
+  if (count <= most) return std::nullopt;
+  ApiError error = too_large(std::string(field) + " has " + std::to_string(count) + " tokens; at most " +
+                             std::to_string(most) + " are allowed");
+  error.param = std::string(field);
+  return error;
+}
+
 Response failed(const Services& services, const Exchange& exchange, const Error& error) {
   ApiError shown = api_error(error);
   if (const Store* store = services.engine.store(); store != nullptr) {
@@ -94,7 +125,11 @@ Response failed(const Services& services, const Exchange& exchange, const Error&
          at = shown.message.find(folder, at))
       shown.message.replace(at, folder.size(), "STORE");
   }
-  if (shown.status >= 500 && error.code != ErrorCode::kCancelled) {
+  const Caller& caller = exchange.request().caller;
+  if (!sees_scores(services, caller)) shown.message = without_figures(shown.message);
+  const bool hidden = shown.status < 500 && withholds_passages(caller, services.engine.default_policy(caller.tenant));
+  if (hidden) shown.message = "this cannot be answered as it was asked; the server's log says why, under the trace id";
+  if ((shown.status >= 500 || hidden) && error.code != ErrorCode::kCancelled) {
     services.log.write(LogLevel::kError, "request_failed",
                        {{"trace_id", exchange.request().trace_id},
                         {"code", error_code_name(error.code)},

@@ -32,7 +32,7 @@ struct LlamaCore {
   LlamaTurns turns;       ///< whoever computes has one: the sessions below and attention's are used with it held
   SequencePlaces places;  ///< of batches
 
-  std::mutex main_mutex;               ///< held for a whole call; taken before a turn
+  LlamaTurns main_turns;               ///< held for a whole call that uses `main`; taken before a turn
   std::unique_ptr<LlamaSession> main;  ///< one stream, for everything but batches and attention
   std::vector<TokenId> kept;           ///< tokens computed as a prompt in `main`
   std::optional<LlamaStreams> streams;
@@ -52,7 +52,7 @@ struct LlamaCore {
   [[nodiscard]] Status check_prompt(std::span<const TokenId> tokens) const;
   [[nodiscard]] Result<std::unique_ptr<LlamaSession>> make_session(int stream_count, int tokens_per_stream) const;
   /// Brings `main` to the state after `tokens`, logits of the last one ready. Returns how many came from the cache.
-  /// With `main_mutex` and a turn held.
+  /// With one of `main_turns` and a turn held.
   [[nodiscard]] Result<std::size_t> prepare(std::span<const TokenId> tokens, const std::stop_token& stop);
 };
 

@@ -133,7 +133,8 @@ class LlamaLanguageModel final : public LanguageModel {
     if (auto status = validate(options); !status) return status.error();
     auto grammar = Grammar::create(*core_, options.grammar);
     if (!grammar) return grammar.error();
-    const std::lock_guard whole(core_->main_mutex);
+    if (!core_->main_turns.lock_unless(stop)) return core_->in_model(stopped());
+    const std::lock_guard whole(core_->main_turns, std::adopt_lock);
     const LogScope log(core_->options.log);
     core_->count(0, 0, 1);
     const auto reused = read_prompt(prompt, stop);
@@ -153,7 +154,8 @@ class LlamaLanguageModel final : public LanguageModel {
 
   Result<std::vector<float>> next_token_log_probabilities(std::span<const TokenId> prompt,
                                                           std::stop_token stop) override {
-    const std::lock_guard whole(core_->main_mutex);
+    if (!core_->main_turns.lock_unless(stop)) return core_->in_model(stopped());
+    const std::lock_guard whole(core_->main_turns, std::adopt_lock);
     const LogScope log(core_->options.log);
     core_->count(0, 0, 1);
     if (!core_->turns.lock_unless(stop)) return core_->in_model(stopped());
@@ -166,7 +168,8 @@ class LlamaLanguageModel final : public LanguageModel {
 
   Result<ContinuationScore> score_continuation(std::span<const TokenId> prompt, std::span<const TokenId> continuation,
                                                std::stop_token stop) override {
-    const std::lock_guard whole(core_->main_mutex);
+    if (!core_->main_turns.lock_unless(stop)) return core_->in_model(stopped());
+    const std::lock_guard whole(core_->main_turns, std::adopt_lock);
     const LogScope log(core_->options.log);
     core_->count(0, 0, 1);
     if (auto status = core_->check_prompt(prompt); !status) return core_->in_model(status.error());

@@ -92,7 +92,10 @@ Result<std::unique_ptr<LlamaSession>> LlamaSession::create(llama_model* model, g
 
 Status LlamaSession::decode(std::span<const Row> rows, const std::stop_token& stop) {
   if (rows.empty()) return {};
-  if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "the caller asked to stop"};
+  // llama.cpp copies streams at the beginning of the next call: one that is put off would overwrite whoever has the
+  // stream by then.
+  if (!copies_ && stop.stop_requested()) return Error{ErrorCode::kCancelled, "the caller asked to stop"};
+  copies_ = false;
   std::vector<llama_token> tokens;
   std::vector<llama_pos> positions;
   std::vector<llama_seq_id> streams;
@@ -160,6 +163,7 @@ void LlamaSession::truncate(int stream, std::size_t from) {
 void LlamaSession::copy(int from, int to) {
   truncate(to, 0);
   llama_memory_seq_cp(llama_get_memory(context_.get()), from, to, -1, -1);
+  copies_ = true;
 }
 
 // llama.cpp writes one sequence as magic, sequence id, number of streams, and for each stream the number of its cells

@@ -82,7 +82,7 @@ class LlamaSession {
 
   /// Forgets positions >= `from` of a stream.
   void truncate(int stream, std::size_t from);
-  /// Makes `to` a copy of `from`, whole.
+  /// Makes `to` a copy of `from`, whole, at the beginning of the next `decode`, which then runs in any case.
   void copy(int from, int to);
   Result<std::string> save(int stream) const;
   /// Error: Corrupt.
@@ -97,6 +97,7 @@ class LlamaSession {
   SessionOptions options_;
   std::size_t vocabulary_;
   std::size_t last_rows_ = 0;
+  bool copies_ = false;  ///< some are to be made
 };
 
 /// Matrix kernels change with the number of rows, and with them the last digits; from this many rows on they gave the

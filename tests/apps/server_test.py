@@ -289,7 +289,7 @@ class Load(Served):
     WAITING = 'casemate_queue{queue="model",state="waiting"}'
 
     def test_a_full_queue_refuses_and_the_rest_is_answered(self):
-        self.serve("--model-queue", "1", model=self.fake_model(delay=0.2))
+        self.serve("--model-requests", "1", "--model-queue", "1", model=self.fake_model(delay=0.2))
         replies = []
         first = self.slow_request(replies)
         self.wait_for(lambda: self.metric(self.RUNNING) == 1)

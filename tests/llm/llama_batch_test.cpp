@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cmath>
 #include <latch>
 #include <thread>
@@ -252,6 +253,35 @@ TEST_F(LlamaBatchTest, CancellingSpendsTheBatch) {
   EXPECT_FALSE(batch->log_probabilities(0).ok());
   batch.reset();
   EXPECT_TRUE(model().start_batch(ids(story(2)), sequences({ids("one two")})).ok());
+}
+
+TEST_F(LlamaBatchTest, ABatchThatIsCancelledWhileItBeginsLeavesNothingInTheNextOnesCells) {
+  const auto prefix = ids(story(4));
+  const auto passage = ids(story(5, 9));
+  const auto question = ids("Question: which harbour is the oldest?");
+  SequenceState state;
+  std::vector<float> expected;
+  {
+    auto batch = model().start_batch(prefix, sequences({passage})).value();
+    state = batch->save_state(0).value();
+    const BatchAppend ask{0, question};
+    ASSERT_TRUE(batch->append(std::span(&ask, 1)).ok());
+    expected = batch->log_probabilities(0).value();
+  }
+  // Stopped between copying the prefix and reading on, whenever that is: at once, or after some of the sequences.
+  for (const int wait_ms : {0, 5, 20, 60}) {
+    std::stop_source source;
+    std::jthread stopper([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
+      source.request_stop();
+    });
+    const auto cancelled =
+        model().start_batch(prefix, sequences(std::vector<std::vector<TokenId>>(12, passage)), source.get_token());
+    EXPECT_FALSE(cancelled.ok());
+    const BatchSequence restored{question, &state};
+    auto next = model().start_batch(prefix, std::span(&restored, 1)).value();
+    EXPECT_EQ(next->log_probabilities(0).value(), expected) << wait_ms;
+  }
 }
 
 TEST_F(LlamaBatchTest, ThreadsWhoseStepsAreTakenTogetherGetTheBitsThatEachGetsAlone) {

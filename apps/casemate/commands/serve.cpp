@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
 
 #include "apps/server/audit_log.h"
 #include "apps/server/ingestor.h"
 #include "apps/server/services.h"
+#include "apps/server/spans.h"
 #include "casemate/core/untrusted_text.h"
-#include "casemate/core/yaml_options.h"
 #include "command.h"
+#include "defaults.h"
 #include "environment.h"
 #include "language_model_choice.h"
 #include "open_pipeline.h"
+#include "serve_reload.h"
 
 namespace casemate::cli {
 namespace {
@@ -40,6 +43,10 @@ struct ServeChoice {
   int query_threads = 0;
   int query_queue = 256;
   int model_queue = 32;
+  int model_requests = 4;
+  int audit_head_seconds = 60;
+  std::string spans;            ///< the collector's address; empty: none
+  std::set<std::string> given;  ///< options of the command line, which no configuration changes
   LanguageModelChoice model;
   server::ServerOptions server;
   server::GateOptions gate;
@@ -151,36 +158,45 @@ Result<std::unique_ptr<server::AuditLog>> open_audit(const ServeChoice& choice, 
   server::AuditOptions options;
   options.path = choice.audit;
   options.keep_queries = choice.audit_queries;
+  options.head_interval_s = choice.audit_head_seconds;
   if (choice.audit_key.empty()) return server::AuditLog::open(options, engine.key());
   const auto key = SigningKey::load(choice.audit_key);
   if (!key) return key.error();
   return server::AuditLog::open(options, *key);
 }
 
-/// The default policy that the configuration names now: the first of `serve: policy:`.
-Result<std::string> configured_policy(const std::string& config_file) {
-  if (config_file.empty()) return Error{ErrorCode::kNotFound, "the server was started without --config"};
-  const auto root = YamlValue::parse_file(config_file);
-  if (!root) return root.error();
-  const auto section = root->find("serve");
-  const auto policy = section ? section->find("policy") : std::nullopt;
-  if (!policy) return Error{ErrorCode::kNotFound, config_file + " names no policy under serve"};
-  if (!policy->is_list()) return policy->text();
-  const auto names = policy->texts();
-  if (!names) return names.error();
-  if (names->empty()) return policy->error(ErrorCode::kInvalidInput, "names no policy");
-  return names->front();
-}
+/// What SIGHUP changes, and what it is compared with.
+struct Running {
+  ServeSection at_start;
+  Reloadable now;
+  server::Engine& engine;
+  server::LiveSettings& settings;
+  server::Gate& gate;
+  server::Log& log;
+  server::Server* server = nullptr;
+};
 
 /// What SIGHUP does. Whatever is wrong leaves things as they are.
-void reload(const std::string& config_file, server::Engine& engine, server::Log& log) {
-  const auto name = configured_policy(config_file);
-  const Status set = name ? engine.reset_default_policy(*name) : Status(name.error());
-  if (set) {
-    log.write(server::LogLevel::kWarning, "reloaded", {{"policy", *name}});
-  } else {
-    log.write(server::LogLevel::kError, "reload_failed", {{"what", UntrustedText(set.error().message).for_log(500)}});
+void reload(const ServeChoice& choice, Running& running) {
+  const auto section = read_serve_section(choice.config_file);
+  auto found = section ? reload_from(*section, running.at_start, running.now, Reloadable{}, choice.given)
+                       : Result<Reload>(section.error());
+  if (found && !found->now.policy.empty()) {
+    if (Status set = running.engine.reset_default_policy(found->now.policy); !set) found = set.error();
   }
+  if (!found) {
+    running.log.write(server::LogLevel::kError, "reload_failed",
+                      {{"what", UntrustedText(found.error().message).for_log(500)}});
+    return;
+  }
+  running.now = found->now;
+  running.settings.set(running.now.settings);
+  running.gate.set_rate(running.now.requests_per_minute);
+  running.server->set_timeouts(running.now.timeouts);
+  running.log.set_level(running.now.log_requests ? server::LogLevel::kInfo : server::LogLevel::kWarning);
+  running.log.write(
+      server::LogLevel::kWarning, "reloaded",
+      {{"policy", running.now.policy}, {"changed", found->changed}, {"needs_restart", found->needs_restart}});
 }
 
 Status serve(Context& context, ServeChoice& choice) {
@@ -204,18 +220,23 @@ Status serve(Context& context, ServeChoice& choice) {
   }
   const int threads = choice.query_threads > 0 ? choice.query_threads : ThreadPool::available_cores();
   server::WorkQueue queries(threads, static_cast<std::size_t>(choice.query_queue));
-  server::WorkQueue answers(1, static_cast<std::size_t>(choice.model_queue));
+  server::WorkQueue answers(choice.model_requests, static_cast<std::size_t>(choice.model_queue));
   server::Server* listening = nullptr;
-  server::Services services{**engine,
-                            metrics,
-                            log,
-                            choice.limits,
-                            *scores_for,
-                            audit->get(),
-                            ingestor.get(),
-                            {},
-                            {},
-                            !choice.no_system_messages};
+  Reloadable now{{choice.limits, *scores_for, !choice.no_system_messages},
+                 choice.server,
+                 choice.gate.requests_per_minute,
+                 choice.verbose,
+                 {}};
+  server::LiveSettings settings(now.settings);
+  std::unique_ptr<server::SpanExporter> spans;
+  if (!choice.spans.empty()) {
+    server::SpanOptions options;
+    options.endpoint = choice.spans;
+    auto exporter = server::SpanExporter::create(options, metrics);
+    if (!exporter) return exporter.error().in("--otlp-endpoint");
+    spans = *std::move(exporter);
+  }
+  server::Services services{**engine, metrics, log, settings, audit->get(), ingestor.get(), {}, {}, spans.get()};
   services.draining = [&listening] { return listening != nullptr && listening->draining(); };
   services.queue = [&](std::string_view name) {
     const server::WorkQueue& queue = name == "model" ? answers : queries;
@@ -228,7 +249,11 @@ Status serve(Context& context, ServeChoice& choice) {
   const auto made = server::Server::create(choice.server, router, gate, {queries, answers}, metrics, log);
   if (!made) return made.error();
   listening = made->get();
-  (*made)->on_reload([&choice, &log, raw = engine->get()] { reload(choice.config_file, *raw, log); });
+  // Without a file, or with one that has no such section, SIGHUP has nothing to compare with.
+  auto section = read_serve_section(choice.config_file);
+  Running running{section ? *std::move(section) : ServeSection{}, now, **engine, settings, gate, log, listening};
+  (*made)->on_reload([&choice, &running] { reload(choice, running); });
+  if (spans != nullptr) (*made)->export_spans(*spans);
   context.say("casemate: serving on http://" + choice.server.address + ":" + std::to_string((*made)->port()) +
               " (GET /docs describes it)");
   (*made)->run(context.stop);
@@ -249,6 +274,8 @@ void add_limits(CLI::App& app, ServeChoice& choice) {
   number("--drain-timeout-ms", server.drain_timeout_ms, 0, 3'600'000, "for requests under way at the end");
   number("--query-threads", choice.query_threads, 0, 256, "retrievals at the same time; 0: as many as cores");
   number("--query-queue", choice.query_queue, 1, 100'000, "retrievals that may wait; further ones get 503");
+  number("--model-requests", choice.model_requests, 1, 64,
+         "answers at the same time: a model in this process takes their tokens together, a remote one as it can");
   number("--model-queue", choice.model_queue, 1, 100'000, "answers that may wait for the model; further ones get 503");
   number("--requests-per-minute", choice.gate.requests_per_minute, 0, 1'000'000,
          "of one key; 0: no limit; over it 429");
@@ -257,7 +284,11 @@ void add_limits(CLI::App& app, ServeChoice& choice) {
   app.add_option("--max-upload-bytes", choice.limits.max_upload_bytes, "largest body with documents")
       ->capture_default_str();
   app.add_option("--max-documents", choice.limits.max_documents, "documents of one upload")->capture_default_str();
-  app.add_option("--max-question-bytes", choice.limits.max_question_bytes, "longest question")->capture_default_str();
+  app.add_option("--max-question-bytes", choice.limits.max_question_bytes, "longest question; over it 413")
+      ->capture_default_str();
+  app.add_option("--max-question-tokens", choice.limits.max_question_tokens,
+                 "the same in tokens of the language model, else of the encoder; 0: bytes alone")
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -297,6 +328,13 @@ std::function<int()> set_up_serve(CLI::App& app, Context& context) {
       ->capture_default_str();
   app.add_option("--audit", choice->audit, "file that records what was asked, as a chain of hashes");
   app.add_flag("--audit-queries", choice->audit_queries, "record the text of questions too, not only hashes");
+  app.add_option("--audit-head-seconds", choice->audit_head_seconds,
+                 "a record is under a signed head after so long at the latest")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str();
+  app.add_option("--otlp-endpoint", choice->spans,
+                 "address of an OpenTelemetry collector that gets a span for each request, as "
+                 "http://127.0.0.1:4318/v1/traces; default: none");
   app.add_option("--audit-key", choice->audit_key, "secret key that signs the audit's heads; default: as --sign-with");
   app.add_option("--sign-with", choice->sign_with, "secret key for certificates; default: a new one that is not kept");
   app.add_option("--passage-states", choice->states_folder, "folder that keeps what the model read of each passage");
@@ -305,6 +343,11 @@ std::function<int()> set_up_serve(CLI::App& app, Context& context) {
   return [choice, &app, &context] {
     const CLI::Option* config = app.get_parent()->get_option("--config");
     choice->config_file = config->empty() ? environment_variable("CASEMATE_CONFIG") : config->as<std::string>();
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->get_lnames().empty()) continue;
+      const std::string& name = option->get_lnames().front();
+      if (option->count() > 0 || !environment_variable(variable_name(name).c_str()).empty()) choice->given.insert(name);
+    }
     if (Status served = serve(context, *choice); !served) return context.fail(served.error());
     return kDone;
   };

@@ -2,6 +2,7 @@
 #include "../audit_log.h"
 #include "../disclosure.h"
 #include "../services.h"
+#include "../spans.h"
 #include "casemate/certify/certify_answer.h"
 #include "casemate/certify/make_certificate.h"
 #include "casemate/core/clock.h"
@@ -71,6 +72,20 @@ std::optional<ApiError> read_asked(const Limits& limits, const Json& body, Asked
   return std::nullopt;
 }
 
+void add_span(const Services& services, const Request& request, const Asked& asked, std::int64_t begin, bool failed,
+              std::size_t input, std::size_t output) {
+  const ModelInfo& model = services.engine.model()->info();
+  std::vector<std::pair<std::string, Span::Value>> attributes = {{"gen_ai.operation.name", "text_completion"},
+                                                                 {"gen_ai.provider.name", model.backend},
+                                                                 {"gen_ai.request.model", model.name},
+                                                                 {"casemate.method", asked.method}};
+  if (!failed) {
+    attributes.emplace_back("gen_ai.usage.input_tokens", static_cast<std::int64_t>(input));
+    attributes.emplace_back("gen_ai.usage.output_tokens", static_cast<std::int64_t>(output));
+  }
+  add_child_span(services.spans, request, "text_completion " + model.name, begin, failed, std::move(attributes));
+}
+
 /// What an answer was made of, for the audit.
 Response finish(const Services& services, Exchange& exchange, const Asked& asked, Json out,
                 const std::string& certificate) {
@@ -97,8 +112,11 @@ Response finish(const Services& services, Exchange& exchange, const Asked& asked
 Response vanilla(const Services& services, Exchange& exchange, const Asked& asked) {
   VanillaOptions options;
   if (asked.max_new_tokens > 0) options.max_new_tokens = asked.max_new_tokens;
+  const std::int64_t begin = unix_nanoseconds();
   const auto made =
       answer_vanilla(*services.engine.model(), asked.question.text, asked.passages, options, {}, exchange.stop());
+  add_span(services, exchange.request(), asked, begin, !made.ok(), made ? made->prompt_tokens : 0,
+           made ? made->generated_tokens : 0);
   if (!made) return failed(services, exchange, made.error());
   services.metrics.tokens(made->prompt_tokens, made->generated_tokens);
   services.metrics.answer(false, false);
@@ -146,7 +164,11 @@ Response robust(const Services& services, Exchange& exchange, const Asked& asked
   options.trace = asked.certify;
   options.tenant = exchange.request().caller.tenant;
   options.states = services.engine.states();
+  const std::int64_t begin = unix_nanoseconds();
   const auto made = answer_robustly(model, asked.question, asked.passages, options, exchange.stop());
+  add_span(services, exchange.request(), asked, begin, !made.ok(),
+           made ? static_cast<std::size_t>(made->usage.decoded_tokens + made->usage.reused_tokens) : 0,
+           made ? made->generated_tokens : 0);
   if (!made) return failed(services, exchange, made.error());
   services.metrics.tokens(static_cast<std::size_t>(made->usage.decoded_tokens), made->generated_tokens);
   Json out = {{"answer", made->text.for_json()},
@@ -175,8 +197,10 @@ Response answer(const Services& services, Exchange& exchange) {
   const auto body = read_object(exchange.request());
   if (const auto* wrong = std::get_if<ApiError>(&body)) return error_response(*wrong);
   Asked asked;
-  if (const auto wrong = read_asked(services.limits, std::get<Json>(body), asked)) return error_response(*wrong);
+  if (const auto wrong = read_asked(services.limits(), std::get<Json>(body), asked)) return error_response(*wrong);
   if (services.engine.model() == nullptr) return error_response(not_found("this server has no language model"));
+  if (const auto wrong = check_question_tokens(services, asked.question.text.bytes(), "question"))
+    return error_response(*wrong);
   if (asked.method == "vanilla") return vanilla(services, exchange, asked);
   const auto method = find_aggregation(asked.method);
   if (!method) {
@@ -189,7 +213,7 @@ Response answer(const Services& services, Exchange& exchange) {
 }  // namespace
 
 void add_answer_routes(Router& router, const Services& services) {
-  router.add({"POST", "/v1/answer", Access::kReader, Lane::kModel, services.limits.max_body_bytes,
+  router.add({"POST", "/v1/answer", Access::kReader, Lane::kModel, services.limits().max_body_bytes,
               [&services](Exchange& exchange) { return answer(services, exchange); }});
 }
 

@@ -7,6 +7,7 @@
 #include "../conversation.h"
 #include "../disclosure.h"
 #include "../services.h"
+#include "../spans.h"
 #include "casemate/core/clock.h"
 
 namespace casemate::server {
@@ -53,7 +54,7 @@ std::optional<ApiError> read_extension(const Json& extension, const Services& se
   Fields fields(extension, "casemate.");
   int top_k = 0;
   std::vector<std::string> options;
-  fields.text("policy", out.policy_name, 128).integer("top_k", top_k, 1, services.limits.max_top_k);
+  fields.text("policy", out.policy_name, 128).integer("top_k", top_k, 1, services.limits().max_top_k);
   fields.texts("options", options, 26, 4096);
   read_filter(fields, "filter", caller, out.options.filter);
   if (top_k > 0) out.options.top_k = top_k;
@@ -91,12 +92,14 @@ std::variant<Asked, ApiError> read_request(const Services& services, const Reque
   static const Json kNothing = Json::object();
   if (auto wrong = read_extension(extension != nullptr ? *extension : kNothing, services, request.caller, out))
     return *std::move(wrong);
-  auto conversation = read_conversation(*messages, services.limits.max_question_bytes);
+  auto conversation = read_conversation(*messages, services.limits().max_question_bytes);
   if (auto* wrong = std::get_if<ApiError>(&conversation)) return std::move(*wrong);
   out.conversation = std::get<Conversation>(std::move(conversation));
+  if (auto wrong = check_question_tokens(services, out.conversation.question.bytes(), "messages"))
+    return *std::move(wrong);
   if (const int most = max_completion_tokens > 0 ? max_completion_tokens : max_tokens; most > 0)
     out.options.max_new_tokens = most;
-  if (services.system_messages) out.options.style = out.conversation.style;
+  if (services.live.get().system_messages) out.options.style = out.conversation.style;
   return out;
 }
 
@@ -172,12 +175,35 @@ Json about(const Services& services, const Request& request, const Asked& asked,
   return about;
 }
 
+/// By OpenTelemetry's conventions for generative models.
+std::vector<std::pair<std::string, Span::Value>> chat_attributes(const Services& services, const Asked& asked,
+                                                                 const Result<Answer>& answer) {
+  const ModelInfo& model = services.engine.model()->info();
+  std::vector<std::pair<std::string, Span::Value>> out = {{"gen_ai.operation.name", "chat"},
+                                                          {"gen_ai.provider.name", model.backend},
+                                                          {"gen_ai.request.model", model.name},
+                                                          {"casemate.policy", asked.policy->name}};
+  if (!answer) {
+    out.emplace_back("error.type", std::string(error_code_name(answer.error().code)));
+    return out;
+  }
+  out.emplace_back("gen_ai.usage.input_tokens", static_cast<std::int64_t>(answer->prompt_tokens));
+  out.emplace_back("gen_ai.usage.output_tokens", static_cast<std::int64_t>(answer->generated_tokens));
+  out.emplace_back("gen_ai.response.finish_reasons", finish_reason(*answer));
+  for (const StageTime& each : answer->evidence.times)
+    out.emplace_back("casemate.stage." + each.stage + ".seconds", each.seconds);
+  return out;
+}
+
 Result<Answer> ask(const Services& services, const Exchange& exchange, const Asked& asked, const Pipeline& pipeline,
                    const std::function<void(const UntrustedText&)>& on_text) {
   const Request& request = exchange.request();
+  const std::int64_t begin = unix_nanoseconds();
   const auto question = standalone_question(*services.engine.model(), asked.conversation, exchange.stop());
   if (!question) return question.error();
   auto answer = pipeline.ask(*question, asked.options, on_text, exchange.stop());
+  add_child_span(services.spans, request, "chat " + services.engine.model()->info().name, begin, !answer.ok(),
+                 chat_attributes(services, asked, answer));
   if (!answer) return answer;
   services.metrics.tokens(answer->prompt_tokens, answer->generated_tokens);
   services.metrics.evidence(answer->evidence);
@@ -255,7 +281,7 @@ Response complete(const Services& services, DisclosureBudget& budget, Exchange& 
 
 void add_chat_routes(Router& router, const Services& services) {
   const auto budget = std::make_shared<DisclosureBudget>(kDisclosedCharacters);
-  router.add({"POST", "/v1/chat/completions", Access::kReader, Lane::kModel, services.limits.max_body_bytes,
+  router.add({"POST", "/v1/chat/completions", Access::kReader, Lane::kModel, services.limits().max_body_bytes,
               [&services, budget](Exchange& exchange) { return complete(services, *budget, exchange); }});
 }
 

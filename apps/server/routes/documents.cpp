@@ -116,7 +116,7 @@ std::variant<std::set<std::string>, ApiError> labels_for(const Caller& caller, c
 
 Response add(const Services& services, Exchange& exchange) {
   const Request& request = exchange.request();
-  auto upload = read_upload(request, services.limits);
+  auto upload = read_upload(request, services.limits());
   if (const auto* wrong = std::get_if<ApiError>(&upload)) return error_response(*wrong);
   Uploaded& given = std::get<Uploaded>(upload);
   if (given.documents.empty())
@@ -204,7 +204,7 @@ void add_document_routes(Router& router, const Services& services) {
     router.add({std::move(method), std::move(path), access, Lane::kQuery, max_body,
                 [&services, handle](Exchange& exchange) { return handle(services, exchange); }});
   };
-  route("POST", "/v1/documents", Access::kWriter, services.limits.max_upload_bytes, add);
+  route("POST", "/v1/documents", Access::kWriter, services.limits().max_upload_bytes, add);
   route("GET", "/v1/documents", Access::kReader, 0, list);
   route("GET", "/v1/documents/{id}", Access::kReader, 0, show);
   route("DELETE", "/v1/documents/{id}", Access::kWriter, 0, remove);

@@ -1,10 +1,16 @@
 // GET /v1/models and POST /v1/embeddings in OpenAI's shape.
 #include <sodium.h>
 
+#include <algorithm>
+
 #include "../services.h"
+#include "../spans.h"
 
 namespace casemate::server {
 namespace {
+
+/// Between these it is looked whether the client is still there; vectors do not depend on who is beside.
+constexpr std::size_t kTextsTogether = 16;
 
 Json model_json(const std::string& id) {
   return {{"id", id}, {"object", "model"}, {"created", 0}, {"owned_by", "casemate"}};
@@ -69,20 +75,31 @@ Response embeddings(const Services& services, Exchange& exchange) {
                                    "there is no encoder of that name; GET /v1/models lists them", "model"});
   }
   std::vector<std::string> inputs;
-  if (const auto wrong = read_input(json, services.limits, inputs)) return error_response(*wrong);
+  if (const auto wrong = read_input(json, services.limits(), inputs)) return error_response(*wrong);
   const std::vector<std::string_view> texts(inputs.begin(), inputs.end());
   const TextRole role = kind == "query" ? TextRole::kQuery : kind == "passage" ? TextRole::kPassage : TextRole::kPlain;
-  const auto encoded = encoder->encode(texts, {role, SpecialTokens::kAsText});
-  if (!encoded) return failed(services, exchange, encoded.error());
+  const std::int64_t begin = unix_nanoseconds();
   Json data = Json::array();
   std::size_t tokens = 0;
-  for (std::size_t i = 0; i < encoded->embeddings.rows; ++i) {
-    const auto row = encoded->embeddings.row(i);
-    Json entry = {{"object", "embedding"}, {"index", i}};
-    entry["embedding"] = format == "base64" ? Json(base64(row)) : Json(std::vector<float>(row.begin(), row.end()));
-    data.push_back(std::move(entry));
-    tokens += encoded->inputs[i].input_ids.size();
+  for (std::size_t first = 0; first < texts.size(); first += kTextsTogether) {
+    if (exchange.stop().stop_requested())
+      return failed(services, exchange, Error{ErrorCode::kCancelled, "nobody waits for the vectors any more"});
+    const auto some = std::span(texts).subspan(first, std::min(kTextsTogether, texts.size() - first));
+    const auto encoded = encoder->encode(some, {role, SpecialTokens::kAsText});
+    if (!encoded) return failed(services, exchange, encoded.error());
+    for (std::size_t i = 0; i < encoded->embeddings.rows; ++i) {
+      const auto row = encoded->embeddings.row(i);
+      Json entry = {{"object", "embedding"}, {"index", first + i}};
+      entry["embedding"] = format == "base64" ? Json(base64(row)) : Json(std::vector<float>(row.begin(), row.end()));
+      data.push_back(std::move(entry));
+      tokens += encoded->inputs[i].input_ids.size();
+    }
   }
+  add_child_span(services.spans, exchange.request(), "embeddings " + model, begin, false,
+                 {{"gen_ai.operation.name", "embeddings"},
+                  {"gen_ai.provider.name", "casemate"},
+                  {"gen_ai.request.model", model},
+                  {"gen_ai.usage.input_tokens", static_cast<std::int64_t>(tokens)}});
   return json_response({{"object", "list"},
                         {"data", std::move(data)},
                         {"model", model},
@@ -94,7 +111,7 @@ Response embeddings(const Services& services, Exchange& exchange) {
 void add_model_routes(Router& router, const Services& services) {
   router.add({"GET", "/v1/models", Access::kReader, Lane::kNow, 0,
               [&services](Exchange&) { return json_response(models(services)); }});
-  router.add({"POST", "/v1/embeddings", Access::kReader, Lane::kQuery, services.limits.max_body_bytes,
+  router.add({"POST", "/v1/embeddings", Access::kReader, Lane::kQuery, services.limits().max_body_bytes,
               [&services](Exchange& exchange) { return embeddings(services, exchange); }});
 }
 

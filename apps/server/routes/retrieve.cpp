@@ -17,11 +17,12 @@ Response retrieve(const Services& services, Exchange& exchange) {
   QueryOptions options;
   options.tenant = request.caller.tenant;
   Fields fields(std::get<Json>(body));
-  fields.text("query", query, services.limits.max_question_bytes).required();
-  fields.integer("top_k", top_k, 1, services.limits.max_top_k).text("policy", policy, 128).text("mode", mode, 32);
+  fields.text("query", query, services.limits().max_question_bytes).required();
+  fields.integer("top_k", top_k, 1, services.limits().max_top_k).text("policy", policy, 128).text("mode", mode, 32);
   fields.boolean("explain", options.explain);
   read_filter(fields, "filter", request.caller, options.filter);
   if (const auto wrong = fields.finish()) return error_response(*wrong);
+  if (const auto wrong = check_question_tokens(services, query, "query")) return error_response(*wrong);
   if (top_k > 0) options.top_k = top_k;
   if (!mode.empty()) {
     const auto parsed = parse_retrieval_mode(mode);
@@ -49,7 +50,7 @@ Response retrieve(const Services& services, Exchange& exchange) {
 }  // namespace
 
 void add_retrieve_routes(Router& router, const Services& services) {
-  router.add({"POST", "/v1/retrieve", Access::kReader, Lane::kQuery, services.limits.max_body_bytes,
+  router.add({"POST", "/v1/retrieve", Access::kReader, Lane::kQuery, services.limits().max_body_bytes,
               [&services](Exchange& exchange) { return retrieve(services, exchange); }});
 }
 

@@ -172,7 +172,8 @@ Response screen(const Services& services, Exchange& exchange) {
   const auto body = read_object(request);
   if (const auto* wrong = std::get_if<ApiError>(&body)) return error_response(*wrong);
   Given given;
-  if (const auto wrong = read_given(services.limits, std::get<Json>(body), given)) return error_response(*wrong);
+  if (const auto wrong = read_given(services.limits(), std::get<Json>(body), given)) return error_response(*wrong);
+  if (const auto wrong = check_question_tokens(services, given.query, "query")) return error_response(*wrong);
   const auto chosen = policy_for(services, request.caller, given.policy);
   if (const auto* wrong = std::get_if<ApiError>(&chosen)) return error_response(*wrong);
   const Policy& followed = *std::get<const Policy*>(chosen);
@@ -219,7 +220,7 @@ Response screen(const Services& services, Exchange& exchange) {
 }  // namespace
 
 void add_screen_routes(Router& router, const Services& services) {
-  router.add({"POST", "/v1/screen", Access::kReader, Lane::kQuery, services.limits.max_body_bytes,
+  router.add({"POST", "/v1/screen", Access::kReader, Lane::kQuery, services.limits().max_body_bytes,
               [&services](Exchange& exchange) { return screen(services, exchange); }});
 }
 

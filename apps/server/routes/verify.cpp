@@ -16,7 +16,7 @@ Response verify(const Services& services, Exchange& exchange) {
   Fields fields(json);
   const auto found = json.find("certificate");
   if (found != json.end() && found->is_string()) {
-    fields.text("certificate", text, services.limits.max_body_bytes);
+    fields.text("certificate", text, services.limits().max_body_bytes);
   } else {
     fields.object("certificate", object).required();
   }
@@ -44,7 +44,7 @@ Response verify(const Services& services, Exchange& exchange) {
 }  // namespace
 
 void add_verify_routes(Router& router, const Services& services) {
-  router.add({"POST", "/v1/verify", Access::kReader, Lane::kQuery, services.limits.max_body_bytes,
+  router.add({"POST", "/v1/verify", Access::kReader, Lane::kQuery, services.limits().max_body_bytes,
               [&services](Exchange& exchange) { return verify(services, exchange); }});
 }
 
