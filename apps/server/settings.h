@@ -20,7 +20,7 @@ struct Limits {
   std::size_t max_passages = 100;          ///< of /v1/answer
   std::size_t max_inputs = 256;            ///< of /v1/embeddings
   int max_top_k = 100;                     ///< in [1, 1000]
-  std::size_t max_question_tokens = 2048;  ///< as the language model counts them, else the encoder; 0: bytes alone
+  std::size_t max_question_tokens = 4096;  ///< as the language model counts them, else the encoder; 0: bytes alone
 };
 
 struct Settings {

@@ -344,7 +344,8 @@ TEST_F(LlamaBatchTest, CancellingOneThreadsBatchFreesItsSequencesAndLeavesTheOth
   cancelled.join();
   batch.reset();
   // All places are free again.
-  EXPECT_TRUE(model().start_batch(prefix, std::vector<BatchSequence>(64, BatchSequence{prefix})).ok());
+  const auto few = ids("one two");
+  EXPECT_TRUE(model().start_batch({}, std::vector<BatchSequence>(64, BatchSequence{few})).ok());
 }
 
 TEST(OtherModelBatchTest, EachSequenceEqualsTheSameSequenceAloneAndThreadsChangeNothing) {
