@@ -9,9 +9,8 @@
 
 #include "casemate/core/random.h"
 #include "casemate/retrieve/prepare_candidates.h"
-#include "casemate/store/store.h"
 #include "retrieve/tenant_index.h"
-#include "support/temporary_folder.h"
+#include "support/vector_store.h"
 
 namespace casemate {
 namespace {
@@ -23,14 +22,6 @@ constexpr int kClusters = 40;
 class CandidateIndexTest : public testing::TestWithParam<CandidateMethod> {
  protected:
   void SetUp() override {
-    EncoderIdentity identity;
-    identity.model = "test";
-    identity.dimension = kDimension;
-    identity.pooling = "mean";
-    identity.max_tokens = 16;
-    auto made = Store::create(folder_.path("store"), identity);
-    ASSERT_TRUE(made.ok()) << made.error().message;
-    store_ = *std::move(made);
     options_.method = GetParam();
     options_.exact_below = 0;
   }
@@ -47,25 +38,12 @@ class CandidateIndexTest : public testing::TestWithParam<CandidateMethod> {
     return out;
   }
 
-  void add(int count, const std::string& prefix, const std::string& tenant = "t", const std::string& label = "all") {
-    RandomStream random(5, prefix);
-    std::vector<NewDocument> documents;
-    for (int i = 0; i < count; ++i) {
-      NewDocument document;
-      document.tenant = tenant;
-      document.id = prefix + std::to_string(i);
-      document.content_hash = blake2b(document.id);
-      document.labels = {label};
-      document.chunks.push_back({UntrustedText("text of " + document.id), 0, 4, 0, 0});
-      document.embeddings = unit_vector(random, i % kClusters);
-      documents.push_back(std::move(document));
-    }
-    const auto added = store_->add_documents(documents);
-    ASSERT_TRUE(added.ok()) << added.error().message;
+  void add(int count, const std::string& stream, const std::string& tenant = "t", const std::string& label = "all") {
+    vectors_.add(vectors_of(stream, count), label, tenant);
   }
 
-  static std::vector<float> queries(int count) {
-    RandomStream random(6, "queries");
+  static std::vector<float> vectors_of(const std::string& stream, int count) {
+    RandomStream random(5, stream);
     std::vector<float> values;
     for (int i = 0; i < count; ++i) {
       const std::vector<float> one = unit_vector(random, i % kClusters);
@@ -74,16 +52,18 @@ class CandidateIndexTest : public testing::TestWithParam<CandidateMethod> {
     return values;
   }
 
+  static std::vector<float> queries(int count) { return vectors_of("queries", count); }
+
   PreparedCandidates prepare(const std::string& tenant = "t") {
-    const auto made = prepare_candidates(*store_, tenant, GetParam(), two_, Progress::none(), {});
+    const auto made = prepare_candidates(store(), tenant, GetParam(), two_, Progress::none(), {});
     EXPECT_TRUE(made.ok()) << made.error().message;
     return made.ok() ? *made : PreparedCandidates{};
   }
 
   std::shared_ptr<const TenantIndex> open(const TenantIndex* previous = nullptr, const std::string& tenant = "t") {
-    auto snapshot = store_->snapshot(tenant);
+    auto snapshot = store().snapshot(tenant);
     EXPECT_TRUE(snapshot.ok());
-    auto made = TenantIndex::create(*store_, tenant, *snapshot, options_, two_, previous);
+    auto made = TenantIndex::create(store(), tenant, *snapshot, options_, two_, previous);
     EXPECT_TRUE(made.ok()) << made.error().message;
     return made.ok() ? *made : nullptr;
   }
@@ -103,12 +83,13 @@ class CandidateIndexTest : public testing::TestWithParam<CandidateMethod> {
   }
 
   std::string candidates_path() {
-    return folder_.path("store") + "/candidates/" + *candidates_file(*store_, "t", GetParam());
+    return vectors_.path() + "/candidates/" + *candidates_file(store(), "t", GetParam());
   }
 
-  test::TemporaryFolder folder_;
+  Store& store() { return vectors_.store(); }
+
+  test::VectorStore vectors_{kDimension, 1};
   ThreadPool two_{2};
-  std::unique_ptr<Store> store_;
   CandidateOptions options_;
 };
 
@@ -141,8 +122,8 @@ TEST_P(CandidateIndexTest, PassagesThatCameLaterAreFoundAndDeletedOnesAreNot) {
   prepare();
   const auto before = open();
   add(50, "late");
-  const std::vector<std::string> gone = {"a0", "a1", "a2"};
-  ASSERT_TRUE(store_->delete_documents("t", gone).ok());
+  const std::vector<std::string> gone = {"0", "1", "2"};
+  ASSERT_TRUE(store().delete_documents("t", gone).ok());
   const auto index = open(before.get());
   ASSERT_EQ(index->method(), GetParam()) << index->note();
   EXPECT_EQ(index->unproposed(), 50U);
@@ -163,7 +144,7 @@ TEST_P(CandidateIndexTest, AFilterIsScannedExactly) {
   const auto index = open();
   DocumentFilter filter;
   filter.any_of = {"rare"};
-  const auto allowed = store_->select("t", filter);
+  const auto allowed = store().select("t", filter);
   ASSERT_TRUE(allowed.ok());
   const auto found = index->search(queries(5), kDimension, 10, allowed->get(), options_, two_);
   ASSERT_TRUE(found.ok());
@@ -177,7 +158,7 @@ TEST_P(CandidateIndexTest, TheSamePassagesGiveTheSameFileAndPreparingAgainLeaves
   add(10, "b");
   prepare();
   EXPECT_NE(candidates_path(), first);
-  const auto left = FileSystem::posix().list(folder_.path("store") + "/candidates");
+  const auto left = FileSystem::posix().list(vectors_.path() + "/candidates");
   ASSERT_TRUE(left.ok());
   EXPECT_EQ(left->size(), 1U);
   if (GetParam() != CandidateMethod::kHnsw) return;
@@ -209,9 +190,10 @@ TEST_P(CandidateIndexTest, DamagedMissingAndAbsentFilesMeanThatEverythingIsLooke
   EXPECT_EQ(open()->method(), CandidateMethod::kExact);
   // A setting that names no hash never becomes a path.
   ASSERT_TRUE(
-      store_->set_setting("t", "candidates." + std::string(candidate_method_name(GetParam())), "../../../../etc/passwd")
+      store()
+          .set_setting("t", "candidates." + std::string(candidate_method_name(GetParam())), "../../../../etc/passwd")
           .ok());
-  EXPECT_EQ(candidates_file(*store_, "t", GetParam()).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(candidates_file(store(), "t", GetParam()).error().code, ErrorCode::kCorrupt);
 }
 
 TEST_P(CandidateIndexTest, SmallTenantsAreScannedExactlyAndOthersHaveTheirOwnFile) {
@@ -221,19 +203,19 @@ TEST_P(CandidateIndexTest, SmallTenantsAreScannedExactlyAndOthersHaveTheirOwnFil
   EXPECT_EQ(open(nullptr, "other")->method(), CandidateMethod::kExact);
   prepare("other");
   EXPECT_EQ(open(nullptr, "other")->method(), GetParam());
-  EXPECT_NE(*candidates_file(*store_, "t", GetParam()), *candidates_file(*store_, "other", GetParam()));
+  EXPECT_NE(*candidates_file(store(), "t", GetParam()), *candidates_file(store(), "other", GetParam()));
   options_.exact_below = 201;
   EXPECT_EQ(open()->method(), CandidateMethod::kExact);
 }
 
 TEST_P(CandidateIndexTest, BadInputIsRefusedAndStoppingChangesNothing) {
-  const auto empty = prepare_candidates(*store_, "t", GetParam(), two_, Progress::none(), {});
+  const auto empty = prepare_candidates(store(), "t", GetParam(), two_, Progress::none(), {});
   EXPECT_EQ(empty.error().code, ErrorCode::kInvalidArgument);
   add(1, "a");
   prepare();  // one passage is enough
   std::stop_source stop;
   stop.request_stop();
-  const auto stopped = prepare_candidates(*store_, "t", GetParam(), two_, Progress::none(), stop.get_token());
+  const auto stopped = prepare_candidates(store(), "t", GetParam(), two_, Progress::none(), stop.get_token());
   EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
   const auto index = open();
   ASSERT_EQ(index->method(), GetParam());

@@ -27,13 +27,13 @@ class VectorStore {
     store_ = *std::move(made);
   }
 
-  /// One commit, hence one segment. `label` is every document's.
-  void add(std::span<const float> values, const std::string& label = "x") {
+  /// One commit, hence one segment. `label` and `tenant` are every document's.
+  void add(std::span<const float> values, const std::string& label = "x", const std::string& tenant = "t") {
     const auto width = static_cast<std::size_t>(dimension_) * static_cast<std::size_t>(rows_per_chunk_);
     std::vector<NewDocument> documents;
     for (std::size_t at = 0; at < values.size(); at += width) {
       NewDocument document;
-      document.tenant = "t";
+      document.tenant = tenant;
       document.id = std::to_string(count_++);
       document.content_hash = blake2b(document.id);
       document.labels = {label};
