@@ -91,12 +91,9 @@ Status QueryEmbeddings::add(const Encoder& encoder, std::span<const std::string_
     if (known_.emplace(text, std::vector<float>()).second) missing.push_back(text);
   }
   if (missing.empty()) return {};
-  progress.begin("embedding questions", missing.size(), "questions");
+  ProgressStage stage(progress, "embedding questions", missing.size(), "questions");
   for (std::size_t first = 0; first < missing.size(); first += kBatch) {
-    if (stop.stop_requested()) {
-      progress.end();
-      return Error{ErrorCode::kCancelled, "stopped"};
-    }
+    if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
     const std::size_t count = std::min(kBatch, missing.size() - first);
     const auto encoded = encoder.encode_queries(std::span(missing).subspan(first, count));
     if (!encoded) return encoded.error();
@@ -104,9 +101,8 @@ Status QueryEmbeddings::add(const Encoder& encoder, std::span<const std::string_
       const auto row = encoded->embeddings.row(i);
       known_.find(missing[first + i])->second.assign(row.begin(), row.end());
     }
-    progress.update(first + count);
+    stage.update(first + count);
   }
-  progress.end();
   return {};
 }
 

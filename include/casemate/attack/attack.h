@@ -145,9 +145,9 @@ class Attack {
   /// Names and values of its choices, in a fixed order.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> parameters() const = 0;
 
-  /// Documents to plant, in a fixed order; none for attacks that disturb queries. No target gives none, nor does
-  /// an empty corpus where passages are altered. Error: InvalidArgument where the corpus is too small for what the
-  /// options ask; Unsupported naming the tool that is missing; what tools say; Cancelled.
+  /// Documents to plant, in a fixed order; none for attacks that disturb queries. No target gives none where it aims at
+  /// each, nor does an empty corpus where passages are altered. Error: InvalidArgument where the corpus is too small
+  /// for what the options ask; Unsupported naming the tool that is missing; what tools say; Cancelled.
   [[nodiscard]] virtual Result<CraftedAttack> craft(const AttackInput& input, std::stop_token stop) const = 0;
 
   /// True where documents are made for each target by itself, so that the targets should be the queries that are asked.
