@@ -119,7 +119,8 @@ TEST_F(LeakageExperimentTest, APrintedPassageIsALeakOfOneAndAnAnswerIsUse) {
   ASSERT_EQ(done->leakage[0].instructions.size(), 2U);
   EXPECT_EQ(done->leakage[0].instructions[1].instruction, "native");
   EXPECT_EQ(done->leakage[0].instructions[1].questions, 2U);
-  EXPECT_NEAR(done->leakage[0].instructions[1].eed, 1.0, 1e-9);
+  EXPECT_NEAR(done->leakage[0].instructions[0].eed, 1.0, 1e-9);
+  EXPECT_LT(done->leakage[0].instructions[1].eed, 0.2);  // the model follows the other one alone
   EXPECT_NE(to_markdown(*done).find("| case | mode | context-ignoring | native |"), std::string::npos);
   EXPECT_NE(to_json(*done).find("\"instruction\": \"native\""), std::string::npos);
 }
