@@ -288,12 +288,12 @@ TEST_F(LlamaBatchTest, ThreadsWhoseStepsAreTakenTogetherGetTheBitsThatEachGetsAl
   const auto prefix = ids(story(4));
   const auto forced = ids(" and then the harbour was closed by the old guard");
   // Each thread has sequences of its own, some of which end early, so that others are moved into their places.
-  const auto run = [&](std::size_t number, std::latch* begin) {
+  const auto run = [&](std::size_t number, std::latch& begin) {
     std::vector<std::vector<TokenId>> suffixes;
     for (std::size_t i = 0; i < 3 + number; ++i)
       suffixes.push_back(ids(story(1 + static_cast<int>(i % 2), static_cast<int>(10 * number + i))));
     auto batch = model().start_batch(prefix, sequences(suffixes)).value();
-    if (begin != nullptr) begin->arrive_and_wait();
+    begin.arrive_and_wait();
     std::vector<std::vector<float>> seen;
     for (std::size_t t = 0; t < forced.size(); ++t) {
       std::vector<BatchAppend> appends;
@@ -309,15 +309,42 @@ TEST_F(LlamaBatchTest, ThreadsWhoseStepsAreTakenTogetherGetTheBitsThatEachGetsAl
       EXPECT_TRUE(batch->append(appends).ok());
       seen.push_back(batch->log_probabilities(number).value());
     }
+    // Those that had ended go on from where they were put.
+    for (std::size_t i = 0; i < batch->size(); ++i) {
+      const BatchAppend append{i, std::span(&forced[0], 1)};
+      EXPECT_TRUE(batch->append(std::span(&append, 1)).ok());
+      seen.push_back(batch->log_probabilities(i).value());
+    }
     return seen;
   };
+  // The same of each sequence in a batch of its own, where nothing is ever moved.
+  const auto expected_of = [&](std::size_t number) {
+    std::vector<std::vector<float>> watched, last;
+    for (std::size_t i = 0; i < 3 + number; ++i) {
+      const auto suffix = ids(story(1 + static_cast<int>(i % 2), static_cast<int>(10 * number + i)));
+      auto batch = model().start_batch(prefix, sequences({suffix})).value();
+      const auto append = [&](const TokenId& id) {
+        const BatchAppend one{0, std::span(&id, 1)};
+        EXPECT_TRUE(batch->append(std::span(&one, 1)).ok());
+      };
+      for (std::size_t t = 0; t < forced.size(); ++t) {
+        if (i != number && t >= 2 + i) continue;
+        append(forced[t]);
+        if (i == number) watched.push_back(batch->log_probabilities(0).value());
+      }
+      append(forced[0]);
+      last.push_back(batch->log_probabilities(0).value());
+    }
+    watched.insert(watched.end(), last.begin(), last.end());
+    return watched;
+  };
   std::vector<std::vector<std::vector<float>>> alone;
-  for (std::size_t n = 0; n < 3; ++n) alone.push_back(run(n, nullptr));
+  for (std::size_t n = 0; n < 3; ++n) alone.push_back(expected_of(n));
   std::vector<std::vector<std::vector<float>>> together(3);
   std::latch begin(3);
   {
     std::vector<std::jthread> threads;
-    for (std::size_t n = 0; n < 3; ++n) threads.emplace_back([&, n] { together[n] = run(n, &begin); });
+    for (std::size_t n = 0; n < 3; ++n) threads.emplace_back([&, n] { together[n] = run(n, begin); });
   }
   for (std::size_t n = 0; n < 3; ++n) EXPECT_EQ(together[n], alone[n]) << n;
 }
