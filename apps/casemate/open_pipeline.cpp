@@ -63,6 +63,7 @@ Status choose_candidates(const CandidateChoice& choice, Policy& policy) {
   const auto method = parse_candidate_method(choice.method);
   if (!method) return method.error();
   options.method = *method;
+  options.shelf = choice.shelf;
   policy.name += " + candidates " + choice.method;
   return {};
 }

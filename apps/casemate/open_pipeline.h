@@ -34,6 +34,8 @@ struct GenerationOptions {
 struct CandidateChoice {
   std::string method;             ///< empty: as the policy says
   std::uint64_t exact_below = 0;  ///< of CandidateOptions; 0: as the policy says
+  /// Shared by all policies that this choice is made for.
+  std::shared_ptr<CandidateShelf> shelf = std::make_shared<CandidateShelf>();
 };
 
 /// What search and ask can be told.

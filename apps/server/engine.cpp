@@ -93,7 +93,8 @@ void Engine::make_screenings() {
 Result<std::size_t> Engine::find(std::string_view policy) const {
   std::string known;
   for (std::size_t i = 0; i < policies_.size(); ++i) {
-    if (policies_[i].name == policy) return i;
+    // What the operator added to a policy (" + guard stop") need not be named to ask for it.
+    if (policies_[i].name == policy || policies_[i].name.substr(0, policies_[i].name.find(" + ")) == policy) return i;
     known += (known.empty() ? "" : ", ") + policies_[i].name;
   }
   // A plain name ("fast") means the dated one.

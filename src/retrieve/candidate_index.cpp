@@ -5,6 +5,7 @@
 #include <faiss/IndexIVF.h>
 #include <faiss/IndexScalarQuantizer.h>
 #include <faiss/impl/FaissException.h>
+#include <faiss/impl/IDSelector.h>
 #include <faiss/impl/io.h>
 #include <faiss/index_io.h>
 #ifdef _OPENMP
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "casemate/core/untrusted_text.h"
 
@@ -115,7 +117,33 @@ std::unique_ptr<faiss::Index> empty_index(CandidateMethod method, int dimension,
   return index;
 }
 
+/// Lets FAISS find the allowed ones alone.
+class AllowedIds final : public faiss::IDSelector {
+ public:
+  AllowedIds(const std::vector<ChunkId>& ids, const ChunkSet& allowed) : ids_(ids), allowed_(allowed) {}
+  [[nodiscard]] bool is_member(faiss::Index::idx_t id) const override {
+    return id >= 0 && static_cast<std::size_t>(id) < ids_.size() &&
+           allowed_.contains(ids_[static_cast<std::size_t>(id)]);
+  }
+
+ private:
+  const std::vector<ChunkId>& ids_;
+  const ChunkSet& allowed_;
+};
+
 }  // namespace
+
+std::shared_ptr<const CandidateIndex> CandidateShelf::find(const std::string& file) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = by_file_.find(file);
+  return known == by_file_.end() ? nullptr : known->second.lock();
+}
+
+void CandidateShelf::put(const std::string& file, const std::shared_ptr<const CandidateIndex>& index) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(by_file_, [](const auto& entry) { return entry.second.expired(); });
+  by_file_.insert_or_assign(file, index);
+}
 
 struct CandidateIndex::Data {
   CandidateMethod method = CandidateMethod::kHnsw;
@@ -241,7 +269,8 @@ CandidateMethod CandidateIndex::method() const noexcept { return data_->method; 
 std::size_t CandidateIndex::dimension() const noexcept { return static_cast<std::size_t>(data_->index->d); }
 const ChunkSet& CandidateIndex::chunks() const noexcept { return data_->chunks; }
 
-Result<std::vector<ChunkId>> CandidateIndex::find(std::span<const float> query, std::size_t count, int breadth) const {
+Result<std::vector<ChunkId>> CandidateIndex::find(std::span<const float> query, std::size_t count, int breadth,
+                                                  const ChunkSet* allowed) const {
   if (query.size() != dimension())
     return Error{ErrorCode::kInvalidArgument, "a query has dimension " + std::to_string(query.size()) +
                                                   ", the candidate index has " + std::to_string(dimension())};
@@ -256,6 +285,8 @@ Result<std::vector<ChunkId>> CandidateIndex::find(std::span<const float> query, 
       const std::size_t usual = std::max<std::size_t>(8, ivf->nlist / 16);
       cells.nprobe = std::min(ivf->nlist, breadth > 0 ? static_cast<std::size_t>(breadth) : usual);
     }
+    std::optional<AllowedIds> selector;
+    if (allowed != nullptr) graph.sel = cells.sel = &selector.emplace(data_->ids, *allowed);
     const faiss::SearchParameters* parameters = &graph;
     if (data_->method == CandidateMethod::kIvf) parameters = &cells;
     std::vector<float> distances(count);

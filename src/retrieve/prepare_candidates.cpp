@@ -46,10 +46,28 @@ Result<PreparedCandidates> prepare_candidates(Store& store, std::string_view ten
 Result<std::string> candidates_file(const Store& store, std::string_view tenant, CandidateMethod method) {
   const auto setting = store.setting(tenant, setting_name(method));
   if (!setting) return setting.error();
-  if (!*setting) return std::string();
+  if (!*setting || (*setting)->empty()) return std::string();
   if (!is_hash(**setting))
     return Error{ErrorCode::kCorrupt, store.path() + ": the setting " + setting_name(method) + " is damaged"};
   return **setting;
+}
+
+Result<std::size_t> drop_candidates(Store& store) {
+  const auto tenants = store.tenants();
+  if (!tenants) return tenants.error();
+  std::size_t dropped = 0;
+  for (const std::string& tenant : *tenants) {
+    for (const CandidateMethod method : {CandidateMethod::kHnsw, CandidateMethod::kIvf}) {
+      const auto file = candidates_file(store, tenant, method);
+      if (!file) return file.error();
+      if (file->empty()) continue;
+      if (Status forgotten = store.set_setting(tenant, setting_name(method), ""); !forgotten) return forgotten.error();
+      const Status removed = FileSystem::posix().remove(join_path(folder_of(store), *file));
+      if (!removed && removed.error().code != ErrorCode::kNotFound) return removed.error();
+      ++dropped;
+    }
+  }
+  return dropped;
 }
 
 Result<std::unique_ptr<CandidateIndex>> load_candidates(const Store& store, const std::string& file) {

@@ -56,18 +56,27 @@ Status TenantIndex::propose_by(const Store& store, std::string_view tenant, cons
   }
   if (previous != nullptr && previous->candidates_ && previous->file_ == *file) {
     candidates_ = previous->candidates_;
+  } else if (auto shelved = options.shelf ? options.shelf->find(*file) : nullptr) {
+    candidates_ = std::move(shelved);
   } else {
     auto loaded = load_candidates(store, *file);
     if (!loaded) {
-      note_ = "every passage was looked at: " + loaded.error().message;
+      // The error has the store's path, which is nobody's business who may only ask.
+      note_ = "every passage was looked at: the file of candidates by " + name +
+              " is missing or damaged (casemate prepare --candidates " + name + " makes it anew)";
       return {};
     }
     candidates_ = *std::move(loaded);
+    if (options.shelf) options.shelf->put(*file, candidates_);
   }
   file_ = *file;
-  std::vector<ChunkId> late = live_ids(snapshot);
-  std::erase_if(late, [&](ChunkId id) { return candidates_->chunks().contains(id); });
-  unproposed_ = set_of(late);
+  std::vector<ChunkId> known = live_ids(snapshot);
+  const auto late =
+      std::stable_partition(known.begin(), known.end(), [&](ChunkId id) { return candidates_->chunks().contains(id); });
+  unproposed_ = set_of(std::span(late, known.end()));
+  known.erase(late, known.end());
+  live_proposed_ = known.size();
+  if (live_proposed_ < candidates_->chunks().size()) proposable_ = set_of(known);
   return {};
 }
 
@@ -84,6 +93,13 @@ Result<std::vector<std::vector<DenseHit>>> TenantIndex::search(std::span<const f
   if (dimension == 0 || queries.size() % dimension != 0)
     return Error{ErrorCode::kInvalidArgument, "queries are not a whole number of vectors"};
   std::vector<std::vector<DenseHit>> out(queries.size() / dimension);
+  if (out.size() == 1) {
+    // On the caller's thread, so that single queries of several threads do not wait for each other.
+    auto found = search_proposed(queries, top_k, options, pool);
+    if (!found) return found.error();
+    out[0] = *std::move(found);
+    return out;
+  }
   std::mutex mutex;
   std::optional<Error> failed;
   pool.parallel_for(out.size(), [&](std::size_t q, int) {
@@ -107,10 +123,17 @@ Result<std::vector<DenseHit>> TenantIndex::search_proposed(std::span<const float
   // Checked first: what is not finite has no neighbours.
   auto best = dense_->rescore(query, {}, top_k);
   if (!best) return best;
-  const auto proposed = candidates_->find(query, count, options.breadth);
+  const auto proposed = candidates_->find(query, count, options.breadth, proposable_ ? &*proposable_ : nullptr);
   if (!proposed) return proposed.error();
   best = dense_->rescore(query, *proposed, top_k);
-  if (!best || unproposed_.empty()) return best;
+  if (!best) return best;
+  if (best->size() < std::min(static_cast<std::size_t>(top_k), live_proposed_)) {
+    // Cells or a graph that give too few must not cost anyone results.
+    auto exact = dense_->search(query, query.size(), top_k, nullptr, pool);
+    if (!exact) return exact.error();
+    return std::move((*exact)[0]);
+  }
+  if (unproposed_.empty()) return best;
   const auto late = dense_->search(query, query.size(), top_k, &unproposed_, pool);
   if (!late) return late.error();
   TopK joined(static_cast<std::size_t>(top_k));

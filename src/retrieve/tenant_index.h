@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ class TenantIndex {
   std::shared_ptr<const CandidateIndex> candidates_;  ///< null: every passage is looked at
   std::string file_;                                  ///< that the candidates were read from
   ChunkSet unproposed_;                               ///< live passages that the candidates do not know
+  std::optional<ChunkSet> proposable_;                ///< live passages that they know; nothing: all of them
+  std::size_t live_proposed_ = 0;                     ///< how many these are
   std::string note_;
 };
 

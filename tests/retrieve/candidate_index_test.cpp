@@ -137,6 +137,59 @@ TEST_P(CandidateIndexTest, PassagesThatCameLaterAreFoundAndDeletedOnesAreNot) {
   EXPECT_EQ(*found, *exact);
 }
 
+TEST_P(CandidateIndexTest, DeletedPassagesTakeNoOthersPlace) {
+  // 150 copies of the question itself lie nearer to it than all else, and are deleted after the index was made.
+  add(400, "a");
+  const std::vector<float> asked = queries(1);
+  std::vector<float> copies;
+  for (int i = 0; i < 150; ++i) copies.insert(copies.end(), asked.begin(), asked.end());
+  vectors_.add(copies);
+  prepare();
+  for (std::size_t i = 400; i < 550; ++i) vectors_.remove(i);
+  const auto index = open();
+  ASSERT_EQ(index->method(), GetParam()) << index->note();
+  const auto exact = index->dense()->search(asked, kDimension, 5, nullptr, two_);
+  const auto found = index->search(asked, kDimension, 5, nullptr, options_, two_);
+  ASSERT_TRUE(exact.ok() && found.ok());
+  EXPECT_EQ(*found, *exact);
+  // IVF finds the others by itself. In the graph the copies have links to each other alone, so that a search which comes
+  // among them never gets out: it finds none, and every passage is looked at instead.
+  const auto loaded = load_candidates(store(), *candidates_file(store(), "t", GetParam()));
+  ASSERT_TRUE(loaded.ok());
+  std::vector<ChunkId> live = (*loaded)->chunks().ids();
+  live.resize(400);
+  const ChunkSet allowed({{live.front(), live.back() + 1}});
+  const auto proposed = (*loaded)->find(asked, 20, 400, &allowed);
+  ASSERT_TRUE(proposed.ok());
+  EXPECT_EQ(proposed->size(), GetParam() == CandidateMethod::kIvf ? 20U : 0U);
+  for (const ChunkId chunk : *proposed) EXPECT_TRUE(allowed.contains(chunk));
+}
+
+TEST_P(CandidateIndexTest, WhatIsCompactedIsInNoCandidateIndexEither) {
+  add(50, "a");
+  prepare();
+  EXPECT_EQ(*drop_candidates(store()), 1U);
+  EXPECT_EQ(*candidates_file(store(), "t", GetParam()), "");
+  EXPECT_EQ(open()->method(), CandidateMethod::kExact);
+  EXPECT_TRUE(FileSystem::posix().list(vectors_.path() + "/candidates")->empty());
+  EXPECT_EQ(*drop_candidates(store()), 0U);
+  prepare();
+  EXPECT_EQ(open()->method(), GetParam());
+}
+
+TEST_P(CandidateIndexTest, RetrieversWithOneShelfShareWhatWasRead) {
+  add(50, "a");
+  prepare();
+  options_.shelf = std::make_shared<CandidateShelf>();
+  const std::string file = *candidates_file(store(), "t", GetParam());
+  EXPECT_EQ(options_.shelf->find(file), nullptr);
+  const auto first = open();
+  const auto shelved = options_.shelf->find(file);
+  ASSERT_NE(shelved, nullptr);
+  const auto second = open();
+  EXPECT_EQ(shelved.use_count(), 3);  // this one and the two
+}
+
 TEST_P(CandidateIndexTest, AFilterIsScannedExactly) {
   add(600, "a");
   add(7, "b", "t", "rare");

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "casemate/retrieve/prepare_candidates.h"
 #include "command.h"
 
 namespace casemate::cli {
@@ -33,10 +34,20 @@ int run_compact(Context& context, const std::string& path) {
   if (!store) return context.fail(store.error());
   const auto done = (*store)->compact();
   if (!done) return context.fail(done.error());
+  // Candidate indexes still have the embeddings that compacting took out.
+  std::size_t candidates = 0;
+  if (done->chunks_dropped > 0) {
+    const auto dropped = drop_candidates(**store);
+    if (!dropped) return context.fail(dropped.error());
+    candidates = *dropped;
+  }
+  if (candidates > 0)
+    context.say("candidate indexes held what was deleted and are gone: make them anew with prepare --candidates");
   return report(context,
                 {{"segments_before", done->segments_before},
                  {"segments_after", done->segments_after},
-                 {"chunks_dropped", done->chunks_dropped}},
+                 {"chunks_dropped", done->chunks_dropped},
+                 {"candidates_dropped", candidates}},
                 "dropped " + std::to_string(done->chunks_dropped) + " deleted passages; segments " +
                     std::to_string(done->segments_before) + " -> " + std::to_string(done->segments_after));
 }

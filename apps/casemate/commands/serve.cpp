@@ -47,6 +47,7 @@ struct ServeChoice {
   int audit_head_seconds = 60;
   std::string spans;            ///< the collector's address; empty: none
   std::set<std::string> given;  ///< options of the command line, which no configuration changes
+  CandidateChoice candidates;   ///< in place of each policy's
   LanguageModelChoice model;
   server::ServerOptions server;
   server::GateOptions gate;
@@ -71,6 +72,7 @@ Result<std::vector<Policy>> chosen_policies(const ServeChoice& choice) {
       policy->defences.push_back(*defence);
     }
     if (Status chosen = choose_protection(choice.sanitize, choice.guard, *policy); !chosen) return chosen.error();
+    if (Status chosen = choose_candidates(choice.candidates, *policy); !chosen) return chosen.error();
     // Those of the names that this policy has.
     for (const DefenceChoice& defence : policy->defences) {
       if (std::find(choice.may_fail.begin(), choice.may_fail.end(), defence.name) != choice.may_fail.end())
@@ -316,6 +318,7 @@ std::function<int()> set_up_serve(CLI::App& app, Context& context) {
   app.add_option("--guard", choice->guard,
                  "watch answers for passages and canaries, in place of each policy's: stop, redact or facts; none");
   app.add_option("--reranker", choice->reranker, "folder of a SequenceClassification model");
+  add_candidate_options(app, choice->candidates);
   add_language_model_options(app, choice->model);
   app.add_flag("--no-model", choice->no_model, "load no language model: retrieval and screening only");
   app.add_flag("--no-system-messages", choice->no_system_messages,

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -17,6 +19,8 @@
 
 namespace casemate {
 
+class CandidateIndex;
+
 /// How the passages are found that dense retrieval scores.
 enum class CandidateMethod : std::uint8_t {
   kExact,  ///< every passage is looked at: what is found is right whatever the corpus holds
@@ -28,6 +32,19 @@ enum class CandidateMethod : std::uint8_t {
 /// Error: InvalidOption, listing the names.
 [[nodiscard]] Result<CandidateMethod> parse_candidate_method(std::string_view name);
 
+/// Candidate indexes that were read, by the hash of their file, for all retrievers that are given the same shelf: they
+/// are large. Keeps what someone uses. Thread-safe.
+class CandidateShelf {
+ public:
+  /// What was read from the file of this name before; null where nobody uses it any more, or never did.
+  [[nodiscard]] std::shared_ptr<const CandidateIndex> find(const std::string& file) const;
+  void put(const std::string& file, const std::shared_ptr<const CandidateIndex>& index);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<const CandidateIndex>> by_file_;
+};
+
 struct CandidateOptions {
   CandidateMethod method = CandidateMethod::kExact;
   /// HNSW: nodes kept while searching (efSearch); IVF: cells looked into. 0: 128, or a sixteenth of the cells, at least
@@ -35,8 +52,9 @@ struct CandidateOptions {
   int breadth = 0;
   /// Candidates that are scored exactly, at least top_k. 0: ten times top_k, at least 100. In [0, 100000].
   int rescored = 0;
-  /// A tenant with fewer passages is scanned exactly, since that is faster (docs/retrieval.md has the measurement).
+  /// A tenant with fewer passages is scanned exactly, since that is fast enough (docs/retrieval.md).
   std::size_t exact_below = 1000000;
+  std::shared_ptr<CandidateShelf> shelf{};  ///< null: each retriever reads its own
 };
 
 /// Proposes passages of one snapshot that are near to a query by inner product, over 8-bit copies of the embeddings in
@@ -65,9 +83,11 @@ class CandidateIndex {
   [[nodiscard]] std::size_t dimension() const noexcept;
   /// Chunks that it was built from, deleted ones included.
   [[nodiscard]] const ChunkSet& chunks() const noexcept;
-  /// At most `count` chunks near to `query` [d], finite, in no particular order; deleted ones may be among them.
-  /// `breadth` as in CandidateOptions. Error: InvalidArgument (dimension); Limit (memory).
-  [[nodiscard]] Result<std::vector<ChunkId>> find(std::span<const float> query, std::size_t count, int breadth) const;
+  /// At most `count` chunks near to `query` [d], finite, in no particular order. Only chunks of `allowed` (null: all)
+  /// are found, and take no other's place. `breadth` as in CandidateOptions. Error: InvalidArgument (dimension); Limit
+  /// (memory).
+  [[nodiscard]] Result<std::vector<ChunkId>> find(std::span<const float> query, std::size_t count, int breadth,
+                                                  const ChunkSet* allowed = nullptr) const;
 
  private:
   std::unique_ptr<Data> data_;

@@ -27,6 +27,10 @@ struct PreparedCandidates {
 /// they are made anew. Error: what the store says; Corrupt for a damaged setting.
 [[nodiscard]] Result<std::string> candidates_file(const Store& store, std::string_view tenant, CandidateMethod method);
 
+/// Takes out all candidate indexes of all tenants: they hold copies of the embeddings of passages that were deleted
+/// since. Returns how many there were. Error: what the store says; Io.
+[[nodiscard]] Result<std::size_t> drop_candidates(Store& store);
+
 /// Reads what `candidates_file` names. Error: NotFound, Corrupt (other bytes than were written), each with the path and
 /// what to do.
 [[nodiscard]] Result<std::unique_ptr<CandidateIndex>> load_candidates(const Store& store, const std::string& file);

@@ -20,7 +20,7 @@
 namespace casemate {
 
 enum class RetrievalMode : std::uint8_t {
-  kDense,   ///< inner product of embeddings, exact
+  kDense,   ///< inner product of embeddings, exact unless CandidateOptions say otherwise
   kBm25,    ///< words
   kHybrid,  ///< both, joined by reciprocal rank fusion
 };
