@@ -1,5 +1,7 @@
 #include "llm/llama_adapter.h"
 
+#include <array>
+#include <charconv>
 #include <exception>
 
 #include "casemate/core/hash.h"
@@ -7,6 +9,16 @@
 #include "llm/llama_session.h"
 
 namespace casemate::llm {
+namespace {
+
+/// Other digits for other numbers: six decimals would give small scales one identity.
+std::string shortest(float number) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number);
+  return {text.data(), end.ptr};
+}
+
+}  // namespace
 
 Result<LoadedAdapter> load_adapter(llama_model* model, const LlamaOptions& options) {
   const std::string& path = options.adapter_file;
@@ -29,7 +41,7 @@ Result<LoadedAdapter> load_adapter(llama_model* model, const LlamaOptions& optio
     return Error{ErrorCode::kUnsupported, path + ": is an activated LoRA, which this program does not apply"};
   auto hash = hash_file(path);
   if (!hash) return hash.error();
-  out.hash = to_hex(blake2b(*hash + "|" + std::to_string(options.adapter_scale)));
+  out.hash = to_hex(blake2b(*hash + "|" + shortest(options.adapter_scale)));
   return out;
 }
 

@@ -14,23 +14,22 @@ namespace {
 
 class LlamaBatch final : public LlmBatch {
  public:
-  /// Owns as many of the core's places as there will be sequences.
-  LlamaBatch(std::shared_ptr<LlamaCore> core, std::size_t places) : core_(std::move(core)), places_(places) {}
+  explicit LlamaBatch(std::shared_ptr<LlamaCore> core) : core_(std::move(core)) {}
   ~LlamaBatch() override {
     core_->turns.rest(this);
     {
       const std::lock_guard turn(core_->turns);
       for (Sequence& each : sequences_) core_->streams->release(each.place);
     }
-    core_->places.give(places_, taker_);
+    if (has_places_) core_->places.give(taker_);
   }
   LlamaBatch(const LlamaBatch&) = delete;
   LlamaBatch& operator=(const LlamaBatch&) = delete;
 
-  /// With a turn held.
-  Status start(std::span<const TokenId> prefix, std::span<const BatchSequence> sequences, const std::stop_token& stop) {
-    std::vector<std::optional<LoadedState>> states(sequences.size());
-    std::size_t longest = prefix.size();
+  /// What every sequence begins with.
+  Status read(std::span<const TokenId> prefix, std::span<const BatchSequence> sequences) {
+    states_.resize(sequences.size());
+    longest_ = prefix.size();
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       std::span<const TokenId> from = prefix;
       if (sequences[i].state != nullptr) {
@@ -39,8 +38,8 @@ class LlamaBatch final : public LlmBatch {
         if (common_prefix(state->tokens, prefix) != prefix.size()) {
           return Error{ErrorCode::kMismatch, "a sequence state does not begin with the batch's prefix"};
         }
-        states[i] = std::move(*state);
-        from = states[i]->tokens;
+        states_[i] = std::move(*state);
+        from = states_[i]->tokens;
       }
       if (sequences[i].alone) {
         if (sequences[i].state != nullptr)
@@ -50,10 +49,25 @@ class LlamaBatch final : public LlmBatch {
       std::vector<TokenId> tokens(from.begin(), from.end());
       tokens.insert(tokens.end(), sequences[i].suffix.begin(), sequences[i].suffix.end());
       if (auto status = core_->check_prompt(tokens); !status) return status;
-      longest = std::max(longest, tokens.size());
+      longest_ = std::max(longest_, tokens.size());
       sequences_.push_back({std::move(tokens), {}, {}});
     }
-    if (auto status = core_->streams->reserve(sequences.size(), longest); !status) return status;
+    return {};
+  }
+
+  /// Waits until there is room.
+  Status take_places(const std::stop_token& stop) {
+    const LlamaStreams& streams = *core_->streams;
+    const PlaceLimits most = {static_cast<std::size_t>(core_->options.max_sequences), streams.max_cells()};
+    if (auto status = core_->places.take(sequences_.size(), streams.stream_length(longest_), most, stop); !status)
+      return status;
+    has_places_ = true;
+    return {};
+  }
+
+  /// With a turn held, after the other two.
+  Status start(std::span<const TokenId> prefix, std::span<const BatchSequence> sequences, const std::stop_token& stop) {
+    if (auto status = core_->streams->reserve(sequences.size(), longest_); !status) return status;
     for (Sequence& each : sequences_) core_->streams->take(each.place);
     const bool prefix_is_used = std::any_of(sequences.begin(), sequences.end(),
                                             [](const BatchSequence& s) { return s.state == nullptr && !s.alone; });
@@ -62,8 +76,9 @@ class LlamaBatch final : public LlmBatch {
     }
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       const auto own_prefix = sequences[i].alone ? std::span<const TokenId>() : prefix;
-      if (auto status = begin_sequence(i, own_prefix, states[i], stop); !status) return status;
+      if (auto status = begin_sequence(i, own_prefix, states_[i], stop); !status) return status;
     }
+    states_ = {};
     return {};
   }
 
@@ -128,7 +143,7 @@ class LlamaBatch final : public LlmBatch {
     const std::lock_guard turn(core_->turns);
     const Sequence& each = sequences_[sequence];
     // Cells that were gone back over: the sequence's own thread is this one.
-    if (each.place.cells > each.tokens.size()) streams().session().truncate(each.place.stream, each.tokens.size());
+    streams().truncate(each.place, each.tokens.size());
     auto bytes = streams().session().save(each.place.stream);
     if (!bytes) return bytes.error();
     return pack_state(sequences_[sequence].tokens, *bytes, core_->state_key);
@@ -138,7 +153,7 @@ class LlamaBatch final : public LlmBatch {
   struct Sequence {
     std::vector<TokenId> tokens;
     std::vector<float> logits;  ///< of the next token; empty after going back
-    StreamUser place;
+    mutable StreamUser place;   ///< changed by whoever has the turn
   };
 
   LlamaStreams& streams() const { return *core_->streams; }
@@ -217,7 +232,11 @@ class LlamaBatch final : public LlmBatch {
   Status read_on(Sequence& sequence, std::size_t from, const std::stop_token& stop) {
     LlamaSession& session = streams().session();
     streams().truncate(sequence.place, from);
-    if (auto status = session.prefill(sequence.place.stream, sequence.tokens, from, stop); !status) return status;
+    if (auto status = session.prefill(sequence.place.stream, sequence.tokens, from, stop); !status) {
+      // Pieces that were computed before it went wrong.
+      session.truncate(sequence.place.stream, sequence.place.cells);
+      return status;
+    }
     sequence.place.cells = sequence.tokens.size();
     count(sequence.tokens.size() - from, 0);
     return keep_logits(sequence, session.last_logits());
@@ -331,7 +350,9 @@ class LlamaBatch final : public LlmBatch {
 
   std::shared_ptr<LlamaCore> core_;
   std::vector<Sequence> sequences_;
-  std::size_t places_;
+  std::vector<std::optional<LoadedState>> states_;  ///< until the batch has begun
+  std::size_t longest_ = 0;                         ///< of prefix and sequences as they begin
+  bool has_places_ = false;
   std::thread::id taker_ = std::this_thread::get_id();
   std::optional<Error> spent_;
   LlmUsage usage_;
@@ -344,10 +365,9 @@ Result<std::unique_ptr<LlmBatch>> start_llama_batch(const std::shared_ptr<LlamaC
                                                     std::span<const BatchSequence> sequences,
                                                     const std::stop_token& stop) {
   if (sequences.empty()) return Error{ErrorCode::kInvalidArgument, "a batch needs at least one sequence"};
-  if (auto status = core->places.take(sequences.size(), static_cast<std::size_t>(core->options.max_sequences), stop);
-      !status)
-    return core->in_model(status.error());
-  auto batch = std::make_unique<LlamaBatch>(core, sequences.size());
+  auto batch = std::make_unique<LlamaBatch>(core);
+  if (auto read = batch->read(prefix, sequences); !read) return core->in_model(read.error());
+  if (auto taken = batch->take_places(stop); !taken) return core->in_model(taken.error());
   Status status = Error{ErrorCode::kCancelled, "the caller asked to stop"};
   if (core->turns.lock_unless(stop)) {
     const std::lock_guard turn(core->turns, std::adopt_lock);

@@ -320,6 +320,9 @@ class LlamaLanguageModel final : public LanguageModel {
   std::shared_ptr<LlamaCore> core_;
 };
 
+/// llama.cpp has 256 in one context, and spare streams are among them.
+constexpr int kMostSequences = 256 - static_cast<int>(kSpareStreams);
+
 Status validate_options(const LlamaOptions& options) {
   const auto check = [](const char* field, int value, int low, int high) -> Status {
     if (value >= low && value <= high) return {};
@@ -333,7 +336,8 @@ Status validate_options(const LlamaOptions& options) {
     return Error{ErrorCode::kInvalidOption,
                  "adapter_scale is " + std::to_string(options.adapter_scale) + "; it must be in [-10, 10]"};
   }
-  return check("max_sequences", options.max_sequences, 1, 255);
+  if (auto status = check("max_cells", options.max_cells, 1, 1 << 30); !status) return status;
+  return check("max_sequences", options.max_sequences, 1, kMostSequences);
 }
 
 }  // namespace
@@ -413,7 +417,7 @@ Result<std::unique_ptr<LanguageModel>> load_llama_model(const std::string& path,
   core->main = std::move(*session);
   core->streams.emplace(
       [raw = core.get()](int count, int tokens_each) { return raw->make_session(count, tokens_each); },
-      core->context_tokens);
+      core->context_tokens, static_cast<std::size_t>(options.max_cells));
   return std::unique_ptr<LanguageModel>(std::make_unique<llm::LlamaLanguageModel>(std::move(core)));
 }
 

@@ -11,9 +11,26 @@ constexpr std::size_t kHeadroomTokens = 64;
 /// more rows do: smaller gaps get filler rows that are forgotten afterwards.
 constexpr int kSmallGap = 3;
 
+/// A session of at most this share of all cells stays as it is: laying it out anew would save little.
+constexpr std::size_t kShareThatIsKept = 4;
+/// A larger one goes where nobody has it any more and the next need fewer cells by this factor.
+constexpr std::size_t kFarTooLarge = 2;
+/// Streams are this long or a multiple of it.
+constexpr std::size_t kCellBlock = 256;
+
 bool by_stream(const StepRow& a, const StepRow& b) { return a.user->stream < b.user->stream; }
 
 }  // namespace
+
+LlamaStreams::LlamaStreams(MakeSession make, int context_tokens, std::size_t max_cells)
+    : make_(std::move(make)),
+      context_tokens_(static_cast<std::size_t>(context_tokens)),
+      max_cells_(std::max(max_cells, (kSpareStreams + 2) * stream_length(context_tokens_))) {}
+
+std::size_t LlamaStreams::stream_length(std::size_t tokens) const noexcept {
+  const std::size_t cells = std::min(tokens + kHeadroomTokens, context_tokens_ + 1);
+  return (cells + kCellBlock - 1) / kCellBlock * kCellBlock;
+}
 
 std::size_t LlamaStreams::used() const {
   return static_cast<std::size_t>(
@@ -21,27 +38,56 @@ std::size_t LlamaStreams::used() const {
 }
 
 Status LlamaStreams::reserve(std::size_t more, std::size_t length) {
-  const int streams = static_cast<int>(used() + more) + 2;
-  const int tokens =
-      static_cast<int>(std::min(length + kHeadroomTokens, static_cast<std::size_t>(context_tokens_) + 1));
-  const SessionOptions now = session_ == nullptr ? SessionOptions{0, 0} : session_->options();
-  if (now.streams >= streams && now.tokens_per_stream >= static_cast<int>(length + 1)) return {};
-  auto fresh = make_(std::max(streams, now.streams), std::max(tokens, now.tokens_per_stream));
+  std::size_t longest = length;
+  for (const StreamUser* user : users_) longest = std::max(longest, user == nullptr ? 0 : user->cells);
+  const Shape least = {used() + more + kSpareStreams, stream_length(longest)};
+  Shape now;
+  if (session_ != nullptr) {
+    now = {static_cast<std::size_t>(session_->options().streams),
+           static_cast<std::size_t>(session_->options().tokens_per_stream)};
+  }
+  const bool too_large =
+      used() == 0 && now.cells() > max_cells_ / kShareThatIsKept && now.cells() > kFarTooLarge * least.cells();
+  if (!too_large && now.streams >= least.streams && now.length > length) return {};
+  Shape shape = least;
+  if (!too_large) shape = {std::max(now.streams, least.streams), std::max(now.length, least.length)};
+  if (shape.cells() > max_cells_) shape = least;
+  if (shape.cells() > max_cells_) {
+    return Error{ErrorCode::kLimit, std::to_string(shape.streams) + " streams of " + std::to_string(shape.length) +
+                                        " cells would be needed, and there are " + std::to_string(max_cells_) +
+                                        " cells; ask for fewer or shorter sequences, or raise max_cells"};
+  }
+  return rebuild(shape);
+}
+
+/// Sequences that are there keep their order and lie without gaps afterwards.
+Status LlamaStreams::rebuild(Shape shape) {
+  auto fresh = make_(static_cast<int>(shape.streams), static_cast<int>(shape.length));
   if (!fresh) return fresh.error();
-  const auto carry = [&](int stream) -> Status {
-    auto bytes = session_->save(stream);
+  const auto carry = [&](int from, int to) -> Status {
+    auto bytes = session_->save(from);
     if (!bytes) return bytes.error();
-    return (*fresh)->load(stream, *bytes);
+    return (*fresh)->load(to, *bytes);
   };
-  if (!base_.empty()) {
-    if (Status carried = carry(0); !carried) return carried;
+  const bool keeps_base = base_.size() <= shape.length;
+  if (!base_.empty() && keeps_base) {
+    if (Status carried = carry(0, 0); !carried) return carried;
   }
-  for (std::size_t s = 0; s < users_.size(); ++s) {
-    if (users_[s] == nullptr || users_[s]->cells == 0) continue;
-    if (Status carried = carry(static_cast<int>(s)); !carried) return carried;
+  std::vector<StreamUser*> users(shape.streams, nullptr);
+  int next = 1;
+  for (StreamUser* user : users_) {
+    if (user == nullptr) continue;
+    if (user->cells > 0) {
+      if (Status carried = carry(user->stream, next); !carried) return carried;
+    }
+    users[static_cast<std::size_t>(next++)] = user;
   }
+  for (std::size_t s = 0; s < users.size(); ++s) {
+    if (users[s] != nullptr) users[s]->stream = static_cast<int>(s);
+  }
+  if (!keeps_base) base_.clear();
   session_ = std::move(*fresh);
-  users_.resize(static_cast<std::size_t>(session_->options().streams), nullptr);
+  users_ = std::move(users);
   return {};
 }
 

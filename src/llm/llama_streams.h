@@ -16,15 +16,21 @@ namespace casemate::llm {
 class LlamaStreams {
  public:
   using MakeSession = std::function<Result<std::unique_ptr<LlamaSession>>(int streams, int tokens_per_stream)>;
-  /// `context_tokens`: most that a sequence can have.
-  LlamaStreams(MakeSession make, int context_tokens) : make_(std::move(make)), context_tokens_(context_tokens) {}
+  /// `context_tokens`: most that a sequence can have. `max_cells`: most that all streams have together, but never fewer
+  /// than the longest sequence, a short one beside it and the spare streams need.
+  LlamaStreams(MakeSession make, int context_tokens, std::size_t max_cells);
+
+  [[nodiscard]] std::size_t max_cells() const noexcept { return max_cells_; }
+  /// How long a stream is made for a sequence of `tokens`, with room for growing.
+  [[nodiscard]] std::size_t stream_length(std::size_t tokens) const noexcept;
 
   [[nodiscard]] LlamaSession& session() { return *session_; }
   /// Tokens computed in stream 0.
   [[nodiscard]] std::vector<TokenId>& base() { return base_; }
 
-  /// Room for `more` sequences besides those that are there, each of `length` tokens. What is there may be moved.
-  /// Error: Model (not enough memory); then everything is as before.
+  /// Room for `more` sequences besides those that are there, each of `length` tokens. What is there may be moved. A
+  /// session that was made for much more is made anew when it is nobody's.
+  /// Error: Limit (more than max_cells); Model (not enough memory); then everything is as before.
   [[nodiscard]] Status reserve(std::size_t more, std::size_t length);
   /// Gives `user` a free stream, the lowest; there must be one.
   void take(StreamUser& user);
@@ -37,13 +43,20 @@ class LlamaStreams {
   std::size_t compute(std::span<LlamaStep* const> steps);
 
  private:
+  struct Shape {
+    std::size_t streams = 0;
+    std::size_t length = 0;
+    [[nodiscard]] std::size_t cells() const { return streams * length; }
+  };
   [[nodiscard]] std::size_t used() const;
+  [[nodiscard]] Status rebuild(Shape shape);
   [[nodiscard]] Status decode(std::span<LlamaStep* const> steps, std::size_t& rows);
   void close_gaps(const std::vector<StepRow>& rows);
   void move(int from, int to);
 
   MakeSession make_;
-  int context_tokens_;
+  std::size_t context_tokens_;
+  std::size_t max_cells_;
   std::unique_ptr<LlamaSession> session_;
   std::vector<TokenId> base_;
   std::vector<StreamUser*> users_;  ///< by stream; null: free, or one of the two that are nobody's

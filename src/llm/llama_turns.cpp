@@ -115,28 +115,48 @@ void LlamaTurns::lead(std::unique_lock<std::mutex>& hold, const Compute& compute
   changed_.notify_all();
 }
 
-Status SequencePlaces::take(std::size_t count, std::size_t most, const std::stop_token& stop) {
+bool SequencePlaces::fits(Taken more, const PlaceLimits& most) const {
+  for (const auto& [taker, taken] : takers_) {
+    more.count += taken.count;
+    more.length = std::max(more.length, taken.length);
+  }
+  return more.count <= most.sequences && (more.count + kSpareStreams) * more.length <= most.cells;
+}
+
+Status SequencePlaces::take(std::size_t count, std::size_t length, const PlaceLimits& most,
+                            const std::stop_token& stop) {
   std::unique_lock hold(mutex_);
   const auto self = std::this_thread::get_id();
   if (takers_.contains(self))
     return Error{ErrorCode::kUnavailable, "another batch of this thread is in use; end it first"};
-  if (count > most) {
+  if (count > most.sequences) {
     return Error{ErrorCode::kLimit, "a batch of " + std::to_string(count) +
-                                        " sequences was asked for and max_sequences is " + std::to_string(most)};
+                                        " sequences was asked for and max_sequences is " +
+                                        std::to_string(most.sequences)};
   }
-  if (!freed_.wait(hold, stop, [&] { return taken_ + count <= most; })) return cancelled();
-  taken_ += count;
-  takers_.insert(self);
+  if ((count + kSpareStreams) * length > most.cells) {
+    return Error{ErrorCode::kLimit,
+                 "a batch of " + std::to_string(count) + " sequences in streams of " + std::to_string(length) +
+                     " cells was asked for, and there are " + std::to_string(most.cells) + " cells, " +
+                     std::to_string(kSpareStreams) +
+                     " spare streams included; ask for fewer or shorter sequences, or raise max_cells"};
+  }
+  waiting_.push_back(self);
+  const bool mine = changed_.wait(hold, stop, [&] { return waiting_.front() == self && fits({count, length}, most); });
+  std::erase(waiting_, self);
+  if (mine) takers_[self] = {count, length};
+  // Whoever is next now may fit too.
+  changed_.notify_all();
+  if (!mine) return cancelled();
   return {};
 }
 
-void SequencePlaces::give(std::size_t count, std::thread::id taker) {
+void SequencePlaces::give(std::thread::id taker) {
   {
     const std::lock_guard hold(mutex_);
-    taken_ -= count;
     takers_.erase(taker);
   }
-  freed_.notify_all();
+  changed_.notify_all();
 }
 
 }  // namespace casemate::llm

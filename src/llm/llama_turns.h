@@ -4,7 +4,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <span>
@@ -78,20 +80,38 @@ class LlamaTurns {
   Clock::duration latest_step_{};
 };
 
-/// How many sequences may be there at once. Thread-safe.
+/// Streams of a shared session that are no sequence's.
+inline constexpr std::size_t kSpareStreams = 2;
+
+/// What all batches may have at once. Every stream of a session is as long as the longest, so that cells are streams
+/// times that length.
+struct PlaceLimits {
+  std::size_t sequences = 0;
+  std::size_t cells = 0;
+};
+
+/// How many sequences may be there at once, and how long. Thread-safe. First come, first served: who does not fit is
+/// not overtaken by later ones that would.
 class SequencePlaces {
  public:
-  /// Waits until `count` of `most` places are free. Error: Limit (more than there are); Unavailable where this thread
-  /// has some already, so that it would wait for itself; Cancelled.
-  [[nodiscard]] Status take(std::size_t count, std::size_t most, const std::stop_token& stop);
+  /// Waits until there is room for `count` sequences in streams of `length` cells. Error: Limit (more than there ever
+  /// is); Unavailable where this thread has some already, so that it would wait for itself; Cancelled.
+  [[nodiscard]] Status take(std::size_t count, std::size_t length, const PlaceLimits& most,
+                            const std::stop_token& stop);
   /// Gives back what the thread `taker` took.
-  void give(std::size_t count, std::thread::id taker);
+  void give(std::thread::id taker);
 
  private:
+  struct Taken {
+    std::size_t count = 0;
+    std::size_t length = 0;
+  };
+  [[nodiscard]] bool fits(Taken more, const PlaceLimits& most) const;
+
   std::mutex mutex_;
-  std::condition_variable_any freed_;
-  std::size_t taken_ = 0;
-  std::set<std::thread::id> takers_;
+  std::condition_variable_any changed_;
+  std::map<std::thread::id, Taken> takers_;
+  std::deque<std::thread::id> waiting_;  ///< in the order in which they came
 };
 
 }  // namespace casemate::llm

@@ -116,6 +116,10 @@ TEST_F(LlamaAdapter, TheAdapterAndItsScaleArePartOfTheModelsIdentity) {
   ASSERT_TRUE(plain && one && two);
   EXPECT_NE(one->info().name.find("+lora.gguf@"), std::string::npos) << one->info().name;
   EXPECT_NE(one->info().name, two->info().name);
+  const auto small = load(path("lora.gguf"), 1e-7F);
+  const auto smaller = load(path("lora.gguf"), 2e-7F);
+  ASSERT_TRUE(small && smaller);
+  EXPECT_NE(small->info().name, smaller->info().name);
   EXPECT_NE(one->info().name, plain->info().name);
   // A state of one is refused by another.
   const auto ids = one->tokenize("The ferry leaves the harbour at six", SpecialTokens::kAsText).value().ids;

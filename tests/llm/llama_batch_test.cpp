@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <latch>
@@ -373,6 +374,102 @@ TEST_F(LlamaBatchTest, CancellingOneThreadsBatchFreesItsSequencesAndLeavesTheOth
   // All places are free again.
   const auto few = ids("one two");
   EXPECT_TRUE(model().start_batch({}, std::vector<BatchSequence>(64, BatchSequence{few})).ok());
+}
+
+/// A batch of one sequence that a thread of its own has begun.
+std::unique_ptr<LlmBatch> begun_elsewhere(LanguageModel& model, const std::vector<TokenId>& tokens) {
+  std::unique_ptr<LlmBatch> out;
+  std::thread([&] {
+    const BatchSequence sequence{tokens};
+    out = model.start_batch({}, std::span(&sequence, 1)).value();
+  }).join();
+  return out;
+}
+
+/// The first stream is free again, the second is another batch's: so the two sequences of the next batch lie on both
+/// sides of it, and a row of the other's is computed between theirs.
+class NeighboursTest : public LlamaBatchTest {
+ protected:
+  void begin(const std::vector<TokenId>& middle) {
+    const auto first = model().start_batch({}, sequences({ids("first come")})).value();
+    middle_ = begun_elsewhere(model(), middle);
+  }
+  void expect_that_both_sides_go_on() {
+    const auto left = ids("Near the old wall");
+    const auto right = ids("By the river there stood");
+    const TokenId next = ids(" a")[0];
+    auto sides = model().start_batch({}, sequences({left, right})).value();
+    const std::vector<BatchAppend> both = {{0, std::span(&next, 1)}, {1, std::span(&next, 1)}};
+    const Status stepped = sides->append(both);
+    ASSERT_TRUE(stepped.ok()) << stepped.error().message;
+    const auto seen = sides->log_probabilities(1).value();
+    sides.reset();
+    auto alone = model().start_batch({}, sequences({right})).value();
+    ASSERT_TRUE(alone->append(std::span(both).first(1)).ok());
+    EXPECT_EQ(alone->log_probabilities(0).value(), seen);
+  }
+  std::unique_ptr<LlmBatch> middle_;
+};
+
+TEST_F(NeighboursTest, AStateThatIsSavedAfterGoingBackLeavesNoCountOfCellsThatAreGone) {
+  begin(ids("one two three four five six seven"));
+  ASSERT_TRUE(middle_->rewind(0, 3).ok());
+  ASSERT_TRUE(middle_->save_state(0).ok());
+  expect_that_both_sides_go_on();
+}
+
+TEST_F(NeighboursTest, APromptThatIsCancelledAfterItsFirstPiecesLeavesNoneOfThem) {
+  const auto more = ids(story(30, 3));
+  ASSERT_GT(more.size(), 512U);
+  for (const int wait_ms : {200, 600, 1200}) {
+    begin(ids("one two three four five six seven"));
+    std::stop_source source;
+    std::jthread stopper([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
+      source.request_stop();
+    });
+    const BatchAppend append{0, more};
+    const Status appended = middle_->append(std::span(&append, 1), source.get_token());
+    if (!appended) {
+      EXPECT_EQ(appended.error().code, ErrorCode::kCancelled);
+    }
+    expect_that_both_sides_go_on();
+    middle_.reset();
+  }
+}
+
+TEST_F(LlamaBatchTest, SequencesShareABudgetOfCellsAndALongOneWaitsForIt) {
+  auto options = test::test_options();
+  options.context_tokens = 512;
+  options.max_cells = 1;  // four of context_tokens remain: 3072 cells, as a stream of 513 has 768
+  const auto few = test::load_or_null(test::small_model_path(), options);
+  ASSERT_NE(few, nullptr);
+  const auto word = ids("one two");
+  const auto many = few->start_batch({}, std::vector<BatchSequence>(11, BatchSequence{word}));
+  ASSERT_FALSE(many.ok());
+  EXPECT_EQ(many.error().code, ErrorCode::kLimit);
+  EXPECT_THAT(many.error().message, HasSubstr("max_cells"));
+  auto short_ones = few->start_batch({}, std::vector<BatchSequence>(10, BatchSequence{word})).value();
+  const auto text = ids(story(30));
+  ASSERT_GE(text.size(), 300U);
+  const auto long_one = std::span(text).first(300);
+  std::atomic<bool> begun = false;
+  std::jthread other([&] {
+    const BatchSequence sequence{{long_one.begin(), long_one.end()}};
+    const auto batch = few->start_batch({}, std::span(&sequence, 1));
+    begun = true;
+    EXPECT_TRUE(batch.ok()) << batch.error().message;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(begun);
+  // Its own growing is refused, and it is the only one that ends by it.
+  const BatchAppend grow{0, long_one};
+  const Status grown = short_ones->append(std::span(&grow, 1));
+  ASSERT_FALSE(grown.ok());
+  EXPECT_EQ(grown.error().code, ErrorCode::kLimit);
+  short_ones.reset();
+  other.join();
+  EXPECT_TRUE(few->start_batch({}, std::vector<BatchSequence>(10, BatchSequence{word})).ok());
 }
 
 TEST(OtherModelBatchTest, EachSequenceEqualsTheSameSequenceAloneAndThreadsChangeNothing) {

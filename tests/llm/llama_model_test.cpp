@@ -351,6 +351,14 @@ TEST(LlamaLoading, OptionsOutOfRangeAreNamed) {
   ASSERT_FALSE(model.ok());
   EXPECT_EQ(model.error().code, ErrorCode::kInvalidOption);
   EXPECT_THAT(model.error().message, HasSubstr("chunk_tokens is 1"));
+  // llama.cpp has 256, two of which are nobody's.
+  options = {};
+  options.max_sequences = 255;
+  EXPECT_THAT(load_llama_model("x.gguf", options).error().message, HasSubstr("it must be in [1, 254]"));
+  options.max_sequences = 254;
+  EXPECT_EQ(load_llama_model("x.gguf", options).error().code, ErrorCode::kNotFound);
+  options.max_cells = 0;
+  EXPECT_THAT(load_llama_model("x.gguf", options).error().message, HasSubstr("max_cells is 0"));
 }
 
 }  // namespace

@@ -158,27 +158,103 @@ TEST(LlamaTurnsTest, AWholeTurnThatIsNoLongerWantedIsNotWaitedFor) {
   turns.unlock();
 }
 
+/// Ten sequences, or fewer longer ones.
+constexpr PlaceLimits kTen = {10, 4096};
+
 TEST(SequencePlacesTest, WhoDoesNotFitWaitsAndNobodyWaitsForItself) {
   SequencePlaces places;
-  ASSERT_TRUE(places.take(6, 10, {}).ok());
-  EXPECT_EQ(places.take(1, 10, {}).error().code, ErrorCode::kUnavailable);
+  ASSERT_TRUE(places.take(6, 256, kTen, {}).ok());
+  EXPECT_EQ(places.take(1, 256, kTen, {}).error().code, ErrorCode::kUnavailable);
   std::atomic<bool> taken = false;
   const auto self = std::this_thread::get_id();
   std::jthread other([&] {
-    EXPECT_EQ(places.take(11, 10, {}).error().code, ErrorCode::kLimit);
-    EXPECT_TRUE(places.take(5, 10, {}).ok());
+    EXPECT_EQ(places.take(11, 256, kTen, {}).error().code, ErrorCode::kLimit);
+    EXPECT_TRUE(places.take(5, 256, kTen, {}).ok());
     taken = true;
-    places.give(5, std::this_thread::get_id());
+    places.give(std::this_thread::get_id());
   });
   std::stop_source source;
-  std::jthread stopped([&] { EXPECT_EQ(places.take(5, 10, source.get_token()).error().code, ErrorCode::kCancelled); });
+  std::jthread stopped(
+      [&] { EXPECT_EQ(places.take(5, 256, kTen, source.get_token()).error().code, ErrorCode::kCancelled); });
   std::this_thread::sleep_for(50ms);
   EXPECT_FALSE(taken);
   source.request_stop();
   stopped.join();
-  places.give(6, self);
+  places.give(self);
   other.join();
   EXPECT_TRUE(taken);
+}
+
+/// Takes places in a thread of its own and gives them back when told to.
+class Taker {
+ public:
+  Taker(SequencePlaces& places, std::size_t count, std::size_t length)
+      : thread_([this, &places, count, length](const std::stop_token& stop) {
+          state = places.take(count, length, kTen, stop).ok() ? kHas : kWasRefused;
+          if (state != kHas) return;
+          while (!ends) std::this_thread::sleep_for(1ms);
+          places.give(std::this_thread::get_id());
+        }) {
+    std::this_thread::sleep_for(30ms);  // so that those who come later do
+  }
+  void end() {
+    ends = true;
+    thread_.join();
+  }
+  void cancel() {
+    thread_.request_stop();
+    thread_.join();
+  }
+  [[nodiscard]] bool gets() const {
+    for (int i = 0; i < 1000 && state == kWaits; ++i) std::this_thread::sleep_for(1ms);
+    return state == kHas;
+  }
+  [[nodiscard]] bool waits() const { return state == kWaits; }
+  ~Taker() { ends = true; }
+
+ private:
+  enum State { kWaits, kHas, kWasRefused };
+  std::atomic<State> state = kWaits;
+  std::atomic<bool> ends = false;
+  std::jthread thread_;
+};
+
+TEST(SequencePlacesTest, LaterOnesWaitBehindTheFirstAlthoughTheyWouldFit) {
+  SequencePlaces places;
+  Taker small(places, 4, 256);
+  ASSERT_TRUE(small.gets());
+  Taker large(places, 10, 256);
+  Taker later(places, 2, 256);
+  EXPECT_TRUE(large.waits());
+  EXPECT_TRUE(later.waits());
+  small.end();
+  EXPECT_TRUE(large.gets());
+  EXPECT_TRUE(later.waits());
+  large.end();
+  EXPECT_TRUE(later.gets());
+}
+
+TEST(SequencePlacesTest, WhoWaitsBehindOneThatGivesUpGoesOn) {
+  SequencePlaces places;
+  Taker small(places, 4, 256);
+  Taker large(places, 10, 256);
+  Taker later(places, 2, 256);
+  EXPECT_TRUE(later.waits());
+  large.cancel();
+  EXPECT_TRUE(later.gets());
+}
+
+TEST(SequencePlacesTest, OneLongSequenceWaitsWhereItWouldMakeAllStreamsLong) {
+  SequencePlaces places;
+  Taker short_ones(places, 6, 256);  // 8 x 256 of 4096 cells
+  ASSERT_TRUE(short_ones.gets());
+  Taker as_short(places, 1, 256);
+  EXPECT_TRUE(as_short.gets());
+  Taker long_one(places, 1, 1024);  // 10 x 1024
+  EXPECT_TRUE(long_one.waits());
+  short_ones.end();
+  EXPECT_TRUE(long_one.gets());  // 4 x 1024
+  EXPECT_EQ(places.take(3, 1024, kTen, {}).error().code, ErrorCode::kLimit);
 }
 
 }  // namespace
