@@ -89,6 +89,7 @@ Result<RobustAnswer> answer_by_decoding(LanguageModel& model, const Question& qu
   answer.text = UntrustedText(*std::move(text));
   answer.generated_tokens = ids.size();
   answer.usage = (*session)->usage();
+  answer.prompt_tokens = (*session)->prompt_tokens();
   return answer;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "generate/group_batch.h"
 
@@ -130,14 +131,18 @@ std::span<const std::size_t> DecodingSession::remaining() const noexcept { retur
 double DecodingSession::abstention_probability(std::size_t group) const { return state_->abstention.at(group); }
 bool DecodingSession::too_long(std::size_t group) const { return state_->too_long.at(group); }
 std::size_t DecodingSession::depth() const noexcept { return state_->answer.size(); }
+std::size_t DecodingSession::prompt_tokens() const noexcept {
+  return std::accumulate(state_->prompt_tokens.begin(), state_->prompt_tokens.end(), std::size_t{0});
+}
 LlmUsage DecodingSession::usage() const noexcept { return state_->batch.batch->usage(); }
 
 bool DecodingSession::full() const noexcept {
-  const LlmBatch& batch = *state_->batch.batch;
-  for (std::size_t s = 0; s < batch.size(); ++s) {
-    if (state_->prompt_tokens[s] + state_->answer.size() + 1 > state_->model.info().context_tokens) return true;
-  }
-  return false;
+  const auto ends = [this](std::size_t sequence) {
+    return state_->prompt_tokens[sequence] + state_->answer.size() + 1 > state_->model.info().context_tokens;
+  };
+  // Groups that declined follow the answer no further.
+  return std::any_of(state_->sequences.begin(), state_->sequences.end(), ends) ||
+         (state_->batch.no_retrieval && ends(*state_->batch.no_retrieval));
 }
 
 Result<std::vector<TokenProbabilities>> DecodingSession::next() const {

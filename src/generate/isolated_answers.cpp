@@ -36,6 +36,7 @@ Status answer_together(LanguageModel& model, const Question& question, std::span
   for (const std::vector<std::size_t>& group : groups) out.groups.push_back({group});
   for (const std::size_t i : started->too_long) out.groups[first + i].too_long = true;
   if (started->batch == nullptr) return {};
+  for (std::size_t s = 0; s < started->batch->size(); ++s) out.prompt_tokens += started->batch->tokens(s).size();
   auto runs = generate::run_greedy(model, *started->batch, started->groups.size(), options.max_new_tokens, stop);
   if (!runs) return runs.error();
   for (std::size_t i = 0; i < runs->size(); ++i) {
@@ -89,6 +90,7 @@ Result<GreedyAnswer> answer_alone(LanguageModel& model, const Prompt& prompt, in
   out.generated_tokens = made->generated_tokens;
   out.usage = {made->prompt_tokens - std::min(made->cached_tokens, made->prompt_tokens) + made->generated_tokens,
                made->cached_tokens, 1};
+  out.prompt_tokens = made->prompt_tokens;
   out.finish = made->finish;
   out.neutralised = std::move(made->neutralised);
   return out;
@@ -113,6 +115,7 @@ Result<GreedyAnswer> answer_prompt(LanguageModel& model, const Prompt& prompt, i
   out.smallest_gap = runs->front().smallest_gap;
   out.generated_tokens = runs->front().ids.size();
   out.usage = (*batch)->usage();
+  out.prompt_tokens = tokens->ids.size();
   out.finish = runs->front().finish;
   return out;
 }
@@ -147,6 +150,7 @@ Result<IsolatedAnswers> answer_groups(LanguageModel& model, const Question& ques
       answer.smallest_gap = made->smallest_gap;
       out.groups.push_back(std::move(answer));
       out.generated_tokens += made->generated_tokens;
+      out.prompt_tokens += made->prompt_tokens;
       out.usage.decoded_tokens += made->usage.decoded_tokens;
       out.usage.reused_tokens += made->usage.reused_tokens;
       ++out.usage.calls;

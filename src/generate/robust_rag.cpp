@@ -31,6 +31,7 @@ Status answer_last(LanguageModel& model, const Prompt& prompt, const RobustOptio
   answer.second_prompt_gap = made->smallest_gap;
   answer.finish = made->finish;
   answer.generated_tokens += made->generated_tokens;
+  answer.prompt_tokens += made->prompt_tokens;
   add_usage(answer.usage, made->usage);
   for (NeutralisedString& each : made->neutralised) answer.neutralised.push_back(std::move(each));
   return {};
@@ -171,6 +172,7 @@ Result<RobustAnswer> answer_robustly(LanguageModel& model, const Question& quest
   answer.groups = std::move(isolated->groups);
   answer.usage = isolated->usage;
   answer.generated_tokens = isolated->generated_tokens;
+  answer.prompt_tokens = isolated->prompt_tokens;
   answer.neutralised = std::move(isolated->neutralised);
   const Status aggregated = options.method == Aggregation::kVoting
                                 ? vote(model, question, options, stop, answer)

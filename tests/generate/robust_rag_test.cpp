@@ -321,8 +321,10 @@ class DecodingTest : public ::testing::Test {
 
   /// The first text in `tables` that the prompt contains tells the probabilities of {x, y, z, refuse, end} of the first
   /// token; afterwards the answer ends.
-  static std::unique_ptr<ScriptedLlm> model_of(std::vector<std::pair<std::string, std::vector<double>>> tables) {
+  static std::unique_ptr<ScriptedLlm> model_of(std::vector<std::pair<std::string, std::vector<double>>> tables,
+                                               std::size_t context_tokens = 4096) {
     ScriptedLlmOptions options;
+    options.context_tokens = context_tokens;
     options.vocabulary = {"x", "y", "z", "I don't know"};
     options.distribution = [tables = std::move(tables)](std::span<const TokenId> tokens, std::string_view text) {
       std::vector<double> out(static_cast<std::size_t>(ScriptedLlm::kFirstWord) + 4 + 256, 0.0);
@@ -424,6 +426,31 @@ TEST_F(DecodingTest, ASessionMayFollowSeveralAnswersAndGivesTheSameEachTime) {
   EXPECT_EQ(sums[0].first, kY);
   EXPECT_NEAR(sums[0].second, 1.1, 1e-6);
   EXPECT_NEAR(sums[1].second, .6, 1e-6);
+}
+
+TEST_F(DecodingTest, AGroupThatDeclinedDoesNotEndTheAnswerByTheLengthOfItsPrompt) {
+  const auto model = model_of({{"p1", {1, 0, 0, 0, 0}}, {"p2", {0, 0, 0, 1, 0}}});
+  const auto both = passages_of({"p1", "p2" + std::string(200, '.')});
+  const auto longest = model->tokenize_prompt(isolated_prompt(where(), std::span(both).last(1)).prompt)->ids.size();
+  // Room for one token after the longest prompt, which is the one that declines.
+  const auto tight = model_of({{"p1", {1, 0, 0, 0, 0}}, {"p2", {0, 0, 0, 1, 0}}}, longest + 1);
+  auto session = DecodingSession::start(*tight, where(), both, passage_groups(2, 1), decoding(), {});
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  EXPECT_THAT((*session)->remaining(), ElementsAre(0));
+  ASSERT_TRUE((*session)->push(kX).ok());
+  EXPECT_FALSE((*session)->full());
+}
+
+TEST_F(DecodingTest, CountsTheTokensOfPromptsWithoutThoseOfTheAnswer) {
+  const auto model = model_of({{"p1", {1, 0, 0, 0, 0}}, {"p2", {1, 0, 0, 0, 0}}});
+  const auto texts = passages_of({"p1", "p2"});
+  const auto length = [&](std::span<const PromptPassage> passages) {
+    return model->tokenize_prompt(isolated_prompt(where(), passages).prompt)->ids.size();
+  };
+  const std::size_t groups = length(std::span(texts).first(1)) + length(std::span(texts).last(1));
+  const std::size_t alone = model->tokenize_prompt(no_retrieval_prompt(where()))->ids.size();
+  EXPECT_EQ(answer_robustly(*model, where(), texts, decoding())->prompt_tokens, groups + alone);
+  EXPECT_EQ(answer_groups(*model, where(), texts, passage_groups(2, 1), keyword_options())->prompt_tokens, groups);
 }
 
 }  // namespace

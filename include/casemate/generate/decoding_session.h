@@ -52,8 +52,9 @@ class DecodingSession {
   [[nodiscard]] Status push(TokenId token);
   /// Back to an answer of `depth` tokens, to `push` another one. Error: InvalidArgument where it is not that long.
   [[nodiscard]] Status rewind(std::size_t depth);
-  [[nodiscard]] bool full() const noexcept;  ///< a sequence has reached the end of the context
+  [[nodiscard]] bool full() const noexcept;  ///< what still decodes has reached the end of the context
   [[nodiscard]] LlmUsage usage() const noexcept;
+  [[nodiscard]] std::size_t prompt_tokens() const noexcept;  ///< of all prompts, that of the question alone too
 
  private:
   struct State;

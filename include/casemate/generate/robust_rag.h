@@ -62,8 +62,8 @@ struct RobustOptions {
 /// Error: InvalidOption, naming field, value and range.
 [[nodiscard]] Status validate(const RobustOptions& options);
 
-/// Error: InvalidArgument where there are no passages, a multiple choice has not 2 to 26 options of one line each, or voting is asked of
-/// another task.
+/// Error: InvalidArgument where there are no passages, a multiple choice has not 2 to 26 options of one line each, or
+/// voting is asked of another task.
 [[nodiscard]] Status check_question(const Question& question, std::span<const PromptPassage> passages,
                                     const RobustOptions& options);
 
@@ -113,6 +113,7 @@ struct RobustAnswer {
   LlmUsage usage;                    ///< of this answer
   std::size_t generated_tokens = 0;  ///< over all groups and prompts
   std::vector<NeutralisedString> neutralised;
+  std::size_t prompt_tokens = 0;  ///< of all prompts, whether computed or reused; nothing that was generated
 };
 
 /// Whether a group stands behind the answer: its vote won, it uses one of the hints, or it agrees with most tokens.
@@ -136,6 +137,7 @@ struct IsolatedAnswers {
   LlmUsage usage;
   std::size_t generated_tokens = 0;
   std::vector<NeutralisedString> neutralised;
+  std::size_t prompt_tokens = 0;
 };
 [[nodiscard]] Result<IsolatedAnswers> answer_groups(LanguageModel& model, const Question& question,
                                                     std::span<const PromptPassage> passages,
@@ -153,6 +155,7 @@ struct GreedyAnswer {
   LlmUsage usage;
   FinishReason finish = FinishReason::kEnd;
   std::vector<NeutralisedString> neutralised;
+  std::size_t prompt_tokens = 0;
 };
 [[nodiscard]] Result<GreedyAnswer> answer_prompt(LanguageModel& model, const Prompt& prompt, int max_new_tokens,
                                                  std::stop_token stop = {});
