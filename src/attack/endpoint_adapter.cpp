@@ -61,6 +61,10 @@ Status read_headers(const std::optional<YamlValue>& map, const FindVariable& var
 }
 
 Status check_places(const YamlValue& value, const EndpointRequest& request, const Places& places) {
+  // Only texts are filled in, so a place in a key would be sent as it stands.
+  if (const auto names = names_in_keys(request.body); !names.empty())
+    return value.error(ErrorCode::kInvalidOption,
+                       "{{" + UntrustedText(names[0]).for_log() + "}} cannot stand in a key");
   bool has_needed = places.needed.empty();
   for (const std::string& part : {request.path, request.body}) {
     for (const std::string& name : template_names(part)) {

@@ -1,11 +1,12 @@
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "attack/endpoint_failure.h"
 #include "attack/request_template.h"
 #include "casemate/attack/rag_endpoint.h"
+#include "casemate/core/hash.h"
 #include "formats/json_value.h"
 #include "llm/http_client.h"
 
@@ -20,13 +21,6 @@ constexpr int kMaxNesting = 200;
 constexpr int kFirstBackoffMs = 500;
 constexpr int kJobPollMs = 100;
 
-/// How one attempt failed, and whether another may do better.
-struct Failure {
-  Error error;
-  bool may_retry = false;
-  std::optional<milliseconds> wait;  ///< what the server asks for
-};
-
 /// In short pieces, so that a stop is seen. False where one was.
 bool sleep_for(milliseconds duration, const std::stop_token& stop) {
   const Time::time_point end = Time::now() + duration;
@@ -38,48 +32,88 @@ bool sleep_for(milliseconds duration, const std::stop_token& stop) {
   return !stop.stop_requested();
 }
 
-std::optional<milliseconds> retry_after(const std::string& text) {
-  int seconds = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, problem] = std::from_chars(text.data(), end, seconds);
-  if (problem != std::errc() || rest != end || seconds < 0) return std::nullopt;
-  return std::chrono::seconds(seconds);
-}
-
 class HttpEndpoint final : public RagEndpoint {
  public:
   HttpEndpoint(llm::Url url, const EndpointAdapter& adapter) : url_(std::move(url)), adapter_(adapter) {}
 
   std::string name() const override { return adapter_.name; }
   bool chooses_ids() const noexcept override { return !adapter_.add_id.empty(); }
+  bool stores_by_jobs() const noexcept override { return !adapter_.add_job.empty(); }
   bool removes_one() const noexcept override { return adapter_.remove.has_value(); }
 
-  Result<std::string> add(const std::string& id, const UntrustedText& title, const UntrustedText& text,
-                          const std::stop_token& stop) override {
+  std::string identity() const override {
+    Hasher hasher(Hasher::Kind::kBlake2b);
+    const auto field = [&hasher](std::string_view text) {
+      hasher.update(std::to_string(text.size()) + ":");
+      hasher.update(text);
+    };
+    const auto request = [&field](const EndpointRequest& each) {
+      for (const std::string* part : {&each.method, &each.path, &each.body}) field(*part);
+    };
+    field(adapter_.name);
+    for (const auto& [name, value] : adapter_.headers) field(name + ": " + without_secrets(value, adapter_));
+    request(adapter_.add);
+    field(std::to_string(adapter_.settle_ms));
+    request(adapter_.ask);
+    for (const std::string* place : {&adapter_.answer, &adapter_.finish, &adapter_.sources, &adapter_.retrieved})
+      field(*place);
+    for (const std::string& word : adapter_.cut_short) field(word);
+    if (adapter_.retrieve) request(*adapter_.retrieve);
+    return to_hex(hasher.finish());
+  }
+
+  Result<EndpointAddition> add(const std::string& id, const UntrustedText& title, const UntrustedText& text,
+                               const std::stop_token& stop) override {
     const auto reply = exchange("add", adapter_.add, {{"id", id}, {"title", title.bytes()}, {"text", text.bytes()}},
                                 stop, kAddRetries);
     if (!reply) return reply.error();
-    if (!adapter_.add_job.empty()) {
-      auto job = text_at(*reply, "add", adapter_.add_job);
-      if (!job) return job.error();
-      jobs_.push_back(*std::move(job));
+    EndpointAddition out{id, {}};
+    for (const auto& [place, value] : {std::pair(&adapter_.add_job, &out.job), {&adapter_.add_id, &out.id}}) {
+      if (place->empty()) continue;
+      auto said = text_at(*reply, "add", *place);
+      if (!said) return said.error();
+      *value = *std::move(said);
     }
-    if (adapter_.add_id.empty()) return id;
-    return text_at(*reply, "add", adapter_.add_id);
+    return out;
+  }
+
+  Result<bool> wait_for(const std::string& job, const std::stop_token& stop) override {
+    if (!adapter_.job) return unsupported("job");
+    const Time::time_point end = Time::now() + milliseconds(adapter_.timeout_ms);
+    while (true) {
+      const auto reply = exchange("job", *adapter_.job, {{"job", job}}, stop, kMustBeJson);
+      if (!reply) return reply.error();
+      const auto state = text_at(*reply, "job", adapter_.job_state);
+      if (!state) return state.error();
+      const auto is_in = [&state](const std::vector<std::string>& values) {
+        return std::find(values.begin(), values.end(), *state) != values.end();
+      };
+      if (is_in(adapter_.job_done)) return true;
+      if (is_in(adapter_.job_failed)) return false;
+      if (Time::now() >= end) {
+        return Error{ErrorCode::kTimeout,
+                     "job " + UntrustedText(job).for_log() + " is still \"" + UntrustedText(*state).for_log() + "\""};
+      }
+      if (!sleep_for(milliseconds(kJobPollMs), stop)) return stopped();
+    }
   }
 
   Status settle(const std::stop_token& stop) override {
-    for (const std::string& job : std::exchange(jobs_, {})) {
-      if (Status done = wait_for(job, stop); !done) return done;
-    }
     if (!sleep_for(milliseconds(adapter_.settle_ms), stop)) return stopped();
     return {};
   }
 
-  Status remove(const std::string& id, const std::stop_token& stop) override {
-    if (!adapter_.remove) return unsupported("delete");
-    const auto reply = exchange("delete", *adapter_.remove, {{"id", id}}, stop, kGoneIsDone);
-    return reply ? Status() : Status(reply.error());
+  EndpointRemoval remove(const std::string& id, const std::stop_token& stop) override {
+    using End = EndpointRemoval::End;
+    if (!adapter_.remove) return {End::kFailed, unsupported("delete")};
+    bool is_unclear = false;
+    const auto reply = exchange("delete", *adapter_.remove, {{"id", id}}, stop, kMayBeGone, &is_unclear);
+    if (!reply) return {is_unclear ? End::kUnknown : End::kFailed, reply.error()};
+    // After an attempt whose reply was lost, the document is gone by that one.
+    if (*reply != kNotThere || is_unclear) return {End::kRemoved, {}};
+    return {
+        End::kNotThere,
+        {ErrorCode::kNotFound, request_name("delete", *adapter_.remove) + ": the system says that it is not there"}};
   }
 
   Status reset(const std::stop_token& stop) override {
@@ -112,7 +146,8 @@ class HttpEndpoint final : public RagEndpoint {
   }
 
  private:
-  enum Rule : std::uint8_t { kMustBeJson, kAddRetries, kAnyReply, kGoneIsDone };
+  enum Rule : std::uint8_t { kMustBeJson, kAddRetries, kAnyReply, kMayBeGone };
+  static constexpr bool kNotThere = false;  ///< what `exchange` returns for it under kMayBeGone
 
   static Error unsupported(const char* what) {
     return {ErrorCode::kUnsupported, std::string("the adapter has no ") + what};
@@ -122,17 +157,6 @@ class HttpEndpoint final : public RagEndpoint {
   [[nodiscard]] std::string request_name(const char* what, const EndpointRequest& request) const {
     return std::string(what) + " (" + request.method + " " + (url_.tls ? "https://" : "http://") + url_.host + ":" +
            url_.port + url_.path + request.path + ")";
-  }
-
-  /// A reply may repeat what was sent.
-  [[nodiscard]] std::string without_secrets(std::string text) const {
-    for (const auto& [variable, secret] : adapter_.secrets) {
-      for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
-        text.replace(at, secret.size(), "${" + variable + "}");
-        at += variable.size() + 3;
-      }
-    }
-    return text;
   }
 
   [[nodiscard]] Error missing(const char* what, const char* thing, const std::string& pointer) const {
@@ -156,37 +180,23 @@ class HttpEndpoint final : public RagEndpoint {
     return out;
   }
 
-  Status wait_for(const std::string& job, const std::stop_token& stop) {
-    const Time::time_point end = Time::now() + milliseconds(adapter_.timeout_ms);
-    while (true) {
-      const auto reply = exchange("job", *adapter_.job, {{"job", job}}, stop, kMustBeJson);
-      if (!reply) return reply.error();
-      const auto state = text_at(*reply, "job", adapter_.job_state);
-      if (!state) return state.error();
-      const auto is_in = [&state](const std::vector<std::string>& values) {
-        return std::find(values.begin(), values.end(), *state) != values.end();
-      };
-      if (is_in(adapter_.job_done)) return {};
-      if (is_in(adapter_.job_failed))
-        return Error{ErrorCode::kUnavailable, "job " + UntrustedText(job).for_log() + ": the system could not add it"};
-      if (Time::now() >= end) {
-        return Error{ErrorCode::kTimeout,
-                     "job " + UntrustedText(job).for_log() + " is still \"" + UntrustedText(*state).for_log() + "\""};
-      }
-      if (!sleep_for(milliseconds(kJobPollMs), stop)) return stopped();
-    }
-  }
-
-  /// Sends a request until it has an answer or there is no sense in trying again.
+  /// Sends a request until it has an answer or there is no sense in trying again. `is_unclear` is set where an attempt
+  /// that failed may have done what was asked.
   Result<json> exchange(const char* what, const EndpointRequest& request, const TemplateValues& values,
-                        const std::stop_token& stop, Rule rule) {
+                        const std::stop_token& stop, Rule rule, bool* is_unclear = nullptr) {
     for (int attempt = 0;; ++attempt) {
-      Failure failure;
+      EndpointFailure failure;
       auto reply = try_once(request, values, stop, rule, failure);
       if (reply) return *std::move(reply);
+      if (is_unclear != nullptr) *is_unclear = *is_unclear || failure.is_unclear;
       if (failure.error.code == ErrorCode::kCancelled) return failure.error;
-      const Error error{failure.error.code,
-                        request_name(what, request) + ": " + without_secrets(failure.error.message)};
+      Error error{failure.error.code,
+                  request_name(what, request) + ": " + without_secrets(failure.error.message, adapter_)};
+      // Sent again, an addition under an id of the system's own could be there twice.
+      if (rule == kAddRetries && chooses_ids() && failure.is_unclear) {
+        error.message += " (whether it was added is not known, so it is not sent again)";
+        return error;
+      }
       if (!failure.may_retry || attempt >= adapter_.max_retries) return error;
       const milliseconds wait = failure.wait.value_or(milliseconds(kFirstBackoffMs << std::min(attempt, 10)));
       if (wait > milliseconds(adapter_.retry_limit_ms)) {
@@ -198,7 +208,7 @@ class HttpEndpoint final : public RagEndpoint {
   }
 
   std::optional<json> try_once(const EndpointRequest& request, const TemplateValues& values,
-                               const std::stop_token& stop, Rule rule, Failure& failure) const {
+                               const std::stop_token& stop, Rule rule, EndpointFailure& failure) const {
     llm::HttpRequest message;
     message.url = url_;
     message.url.path += fill_path(request.path, values);
@@ -213,17 +223,16 @@ class HttpEndpoint final : public RagEndpoint {
     options.total_timeout_ms = adapter_.timeout_ms;
     options.max_body_bytes = adapter_.max_reply_bytes;
     options.ca_file = adapter_.ca_file;
+    options.was_sent = &failure.is_unclear;
     const auto response = send_http(message, options, stop);
     if (!response) {
       failure.error = response.error();
-      const bool lost = failure.error.code == ErrorCode::kUnavailable;
-      // Sent again, an addition under an id of the system's own could be there twice.
-      failure.may_retry = lost && !(rule == kAddRetries && !adapter_.add_id.empty());
+      failure.may_retry = failure.error.code == ErrorCode::kUnavailable;
       return std::nullopt;
     }
     if (response->status / 100 != 2) {
-      if (rule == kGoneIsDone && (response->status == 404 || response->status == 410)) return json();
-      failure = refused(*response);
+      if (rule == kMayBeGone && (response->status == 404 || response->status == 410)) return json(kNotThere);
+      failure = refusal(*response, adapter_);
       return std::nullopt;
     }
     const bool wants_json =
@@ -233,35 +242,12 @@ class HttpEndpoint final : public RagEndpoint {
     if (parsed) return *std::move(parsed);
     failure.error = {ErrorCode::kInvalidInput,
                      "the reply (" + UntrustedText(response->content_type).for_log(60) + ") is no JSON: \"" +
-                         UntrustedText(without_secrets(response->body.substr(0, 400))).for_log(120) + "\""};
+                         UntrustedText(without_secrets(response->body.substr(0, 400), adapter_)).for_log(120) + "\""};
     return std::nullopt;
-  }
-
-  [[nodiscard]] Failure refused(const llm::HttpResponse& response) const {
-    const int status = response.status;
-    Failure out;
-    std::string said = UntrustedText(without_secrets(response.body.substr(0, 400))).for_log(160);
-    said = "answered " + std::to_string(status) + (said.empty() ? "" : ": " + said);
-    if (status / 100 == 3) {
-      out.error = {ErrorCode::kInvalidArgument,
-                   "answered " + std::to_string(status) + ", a redirect to " +
-                       UntrustedText(response.location.empty() ? "nowhere" : response.location).for_log() +
-                       "; redirects are not followed, so give the address that is meant"};
-      return out;
-    }
-    ErrorCode code = ErrorCode::kUnavailable;
-    if (status == 401 || status == 403) code = ErrorCode::kPermission;
-    if (status == 404 || status == 405) code = ErrorCode::kNotFound;
-    if (status == 400 || status == 413 || status == 415 || status == 422) code = ErrorCode::kInvalidInput;
-    out.error = {code, said};
-    out.may_retry = status == 408 || status == 425 || status == 429 || (status >= 500 && status != 501);
-    out.wait = retry_after(response.retry_after);
-    return out;
   }
 
   llm::Url url_;
   EndpointAdapter adapter_;
-  std::vector<std::string> jobs_;
 };
 
 }  // namespace

@@ -81,6 +81,17 @@ std::vector<std::string> template_names(std::string_view text) {
   return out;
 }
 
+std::vector<std::string> names_in_keys(const std::string& body) {
+  std::vector<std::string> out;
+  const auto look = [&out](int, Json::parse_event_t event, const Json& parsed) {
+    if (event != Json::parse_event_t::key) return true;
+    for (std::string& name : template_names(parsed.get_ref<const std::string&>())) out.push_back(std::move(name));
+    return true;
+  };
+  const Json whole = Json::parse(body, look, false);
+  return whole.is_discarded() ? std::vector<std::string>() : out;
+}
+
 std::string fill_path(std::string_view path, const TemplateValues& values) {
   return fill(path, values, percent_encoded);
 }

@@ -15,6 +15,8 @@ using TemplateValues = std::map<std::string, std::string, std::less<>>;
 
 /// Names of the places {{name}} in `text`, in order.
 [[nodiscard]] std::vector<std::string> template_names(std::string_view text);
+/// Those that stand in keys of the JSON `body`, where nothing is filled in.
+[[nodiscard]] std::vector<std::string> names_in_keys(const std::string& body);
 /// `path` with each place filled by its value, percent-encoded as one segment.
 [[nodiscard]] std::string fill_path(std::string_view path, const TemplateValues& values);
 /// The JSON `body` with places in its texts filled; valid UTF-8 whatever the values hold. Empty for an empty body.

@@ -10,6 +10,7 @@
 #include "casemate/text/edit_distance.h"
 #include "casemate/text/rouge.h"
 #include "eval/planted_answers.h"
+#include "eval/red_team_clean_up.h"
 #include "eval/red_team_journal.h"
 
 namespace casemate {
@@ -19,12 +20,13 @@ constexpr std::string_view kClean = "none";
 constexpr int kMostFailuresInARow = 3;
 
 /// Over everything that answers depend on.
-std::string digest_of(const RedTeamPlan& plan) {
+std::string digest_of(const RedTeamPlan& plan, const RagEndpoint& endpoint) {
   Hasher hasher(Hasher::Kind::kBlake2b);
   const auto field = [&hasher](std::string_view text) {
     hasher.update(std::to_string(text.size()) + ":");
     hasher.update(text);
   };
+  field(endpoint.identity());
   for (const AttackTarget& target : plan.targets) {
     field(target.query_id);
     field(target.query.bytes());
@@ -46,12 +48,17 @@ bool holds(const std::string& text, const std::string& part) { return text.find(
 
 class RedTeam {
  public:
-  RedTeam(const RedTeamPlan& plan, RagEndpoint& endpoint, RedTeamJournal& journal, Progress& progress,
-          std::stop_token stop)
-      : plan_(plan), endpoint_(endpoint), journal_(journal), progress_(progress), stop_(std::move(stop)) {}
+  RedTeam(const RedTeamPlan& plan, RagEndpoint& endpoint, RedTeamJournal& journal, RedTeamCleanUp& clean_up,
+          Progress& progress, std::stop_token stop)
+      : plan_(plan),
+        endpoint_(endpoint),
+        journal_(journal),
+        clean_up_(clean_up),
+        progress_(progress),
+        stop_(std::move(stop)) {}
 
   Status run(RedTeamRun& out) {
-    id_prefix_ = "casemate-attack-" + digest_of(plan_).substr(0, 8) + "-";
+    id_prefix_ = "casemate-attack-" + digest_of(plan_, endpoint_).substr(0, 8) + "-";
     const RedTeamAttack clean{std::string(kClean), {}, {}, {}};
     if (Status asked = ask_all(clean, {}, out); !asked) return asked;
     for (std::size_t a = 0; a < plan_.attacks.size(); ++a) {
@@ -61,28 +68,7 @@ class RedTeam {
         if (Status sown = plant(a, planted); !sown) return sown.error().in(attack.name);
       }
       if (Status asked = ask_all(attack, planted, out); !asked) return asked.error().in(attack.name);
-      if (Status gone = take_out(stop_); !gone) return gone;
-    }
-    return {};
-  }
-
-  /// Takes out whatever the journal says is there.
-  Status take_out(const std::stop_token& stop) {
-    const auto left = journal_.planted();
-    bool was_reset = false;
-    for (const RedTeamJournal::Planted& each : left) {
-      const bool unknown = each.theirs.empty() && endpoint_.chooses_ids();
-      if (endpoint_.removes_one() && !unknown) {
-        if (Status gone = endpoint_.remove(each.theirs.empty() ? each.ours : each.theirs, stop); !gone) return gone;
-      } else if (!was_reset) {
-        Status gone = endpoint_.reset(stop);
-        was_reset = gone.ok();
-        if (!gone && !(unknown && gone.error().code == ErrorCode::kUnsupported)) return gone;
-      }
-      if (unknown && !was_reset) {
-        progress_.note(each.ours + " was sent, but no reply said under which id it was added: it may still be there");
-      }
-      if (Status told = journal_.removed(each.ours); !told) return told;
+      if (Status gone = clean_up_.take_out(stop_); !gone) return gone;
     }
     return {};
   }
@@ -96,9 +82,23 @@ class RedTeam {
       const auto theirs = endpoint_.add(id, documents[d].title, documents[d].text, stop_);
       if (!theirs) return theirs.error();
       if (Status told = journal_.planted_as(id, *theirs); !told) return told;
-      planted.insert(*theirs);
+      planted.insert(theirs->id);
     }
+    if (Status stored = wait_for_jobs(); !stored) return stored;
     return documents.empty() ? Status() : endpoint_.settle(stop_);
+  }
+
+  Status wait_for_jobs() {
+    for (const RedTeamJournal::Planted& each : journal_.planted()) {
+      if (each.job.empty()) continue;
+      const auto done = endpoint_.wait_for(each.job, stop_);
+      if (!done) return done.error();
+      if (Status told = journal_.job_ended(each.ours, *done); !told) return told;
+      if (*done) continue;
+      return Error{ErrorCode::kUnavailable,
+                   "job " + UntrustedText(each.job).for_log() + ": the system could not add it"};
+    }
+    return {};
   }
 
   [[nodiscard]] bool is_answered(const RedTeamAttack& attack) const {
@@ -179,6 +179,7 @@ class RedTeam {
   const RedTeamPlan& plan_;
   RagEndpoint& endpoint_;
   RedTeamJournal& journal_;
+  RedTeamCleanUp& clean_up_;
   Progress& progress_;
   std::stop_token stop_;
   std::string id_prefix_;
@@ -212,10 +213,11 @@ RedTeamAttack plan_attack(std::string name, const Attack& attack, CraftedAttack 
 
 Result<RedTeamRun> run_red_team(const RedTeamPlan& plan, RagEndpoint& endpoint, const RedTeamOptions& options,
                                 Progress& progress, std::stop_token stop) {
-  auto journal = RedTeamJournal::open(options.journal, options.url, digest_of(plan));
+  auto journal = RedTeamJournal::open(options.journal, options.url, digest_of(plan, endpoint));
   if (!journal) return journal.error();
-  RedTeam team(plan, endpoint, *journal, progress, stop);
-  if (Status clean = team.take_out(stop); !clean) return clean.error().in("clean-up of an earlier run");
+  RedTeamCleanUp clean_up(endpoint, *journal, progress);
+  RedTeam team(plan, endpoint, *journal, clean_up, progress, stop);
+  if (Status clean = clean_up.take_out(stop); !clean) return clean.error().in("clean-up of an earlier run");
   RedTeamRun out;
   out.endpoint = endpoint.name();
   out.url = options.url;
@@ -231,13 +233,16 @@ Result<RedTeamRun> run_red_team(const RedTeamPlan& plan, RagEndpoint& endpoint, 
     return out;
   }
   // With a stop of its own: that of the caller may be why the run ended.
-  const Status clean = team.take_out({});
+  const Status clean = clean_up.take_out({});
+  Error error = done.error();
+  if (clean_up.unaccounted() > 0)
+    error.message += "; " + std::to_string(clean_up.unaccounted()) + " sent documents may still be there unseen";
   const std::size_t left = journal->planted().size();
-  if (left == 0) return done.error();
-  return Error{done.error().code, done.error().message + "; " + std::to_string(left) +
-                                      " planted documents are still there (" +
-                                      (clean ? std::string() : clean.error().message) +
-                                      "): the same command, or --clean-up, takes them out"};
+  if (left == 0) return error;
+  error.message += "; " + std::to_string(left) + " planted documents are still there" +
+                   (clean ? std::string() : " (" + clean.error().message + ")") +
+                   ": the same command, or --clean-up, takes them out";
+  return error;
 }
 
 Result<std::size_t> clean_up_red_team(RagEndpoint& endpoint, const RedTeamOptions& options, Progress& progress,
@@ -245,13 +250,12 @@ Result<std::size_t> clean_up_red_team(RagEndpoint& endpoint, const RedTeamOption
   std::error_code ignored;
   if (!std::filesystem::exists(options.journal, ignored)) return std::size_t{0};
   const RedTeamPlan nothing;
-  auto journal = RedTeamJournal::open(options.journal, options.url, digest_of(nothing));
+  auto journal = RedTeamJournal::open(options.journal, options.url, digest_of(nothing, endpoint));
   if (!journal) return journal.error();
-  const std::size_t before = journal->planted().size();
-  RedTeam team(nothing, endpoint, *journal, progress, stop);
-  if (Status clean = team.take_out(stop); !clean) return clean.error();
+  RedTeamCleanUp clean_up(endpoint, *journal, progress);
+  if (Status clean = clean_up.take_out(stop); !clean) return clean.error();
   std::filesystem::remove(options.journal, ignored);
-  return before;
+  return clean_up.removed();
 }
 
 }  // namespace casemate

@@ -56,8 +56,20 @@ Result<RedTeamJournal> RedTeamJournal::open(const std::string& path, const std::
 }
 
 void RedTeamJournal::take(const json& line, bool same_plan) {
-  if (const std::string id = text_of(line, "planting"); !id.empty()) planted_.emplace(id, "");
-  if (const std::string id = text_of(line, "planted"); !id.empty()) planted_[id] = text_of(line, "as");
+  if (const std::string id = text_of(line, "planting"); !id.empty()) planted_[id].ours = id;
+  if (const std::string id = text_of(line, "planted"); !id.empty()) {
+    const std::string job = text_of(line, "job");
+    planted_[id] = {id, text_of(line, "as"), job, job.empty(), !job.empty(), false};
+  }
+  if (const auto found = planted_.find(text_of(line, "ended")); found != planted_.end()) {
+    const auto done = line.find("done");
+    found->second.job.clear();
+    found->second.is_confirmed = done != line.end() && done->is_boolean() && done->get<bool>();
+  }
+  if (const auto found = planted_.find(text_of(line, "removing")); found != planted_.end())
+    found->second.may_be_gone = true;
+  if (const auto found = planted_.find(text_of(line, "kept")); found != planted_.end())
+    found->second.may_be_gone = false;
   if (const std::string id = text_of(line, "removed"); !id.empty()) planted_.erase(id);
   if (same_plan && line.contains("answer"))
     answers_.insert_or_assign({text_of(line, "attack"), text_of(line, "query")}, line);
@@ -65,7 +77,7 @@ void RedTeamJournal::take(const json& line, bool same_plan) {
 
 std::vector<RedTeamJournal::Planted> RedTeamJournal::planted() const {
   std::vector<Planted> out;
-  for (const auto& [ours, theirs] : planted_) out.push_back({ours, theirs});
+  for (const auto& [id, each] : planted_) out.push_back(each);
   return out;
 }
 
@@ -78,20 +90,29 @@ Status RedTeamJournal::write(const ordered_json& line) {
   return writer_.append(line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
-Status RedTeamJournal::planting(const std::string& id) {
-  planted_.emplace(id, "");
-  return write({{"planting", id}});
+/// What is written is taken as it will be when it is read, so that a run and the one after it agree.
+Status RedTeamJournal::note(const ordered_json& line) {
+  take(json(line), false);
+  return write(line);
 }
 
-Status RedTeamJournal::planted_as(const std::string& id, const std::string& theirs) {
-  planted_[id] = theirs;
-  return write({{"planted", id}, {"as", theirs}});
+Status RedTeamJournal::planting(const std::string& id) { return note({{"planting", id}}); }
+
+Status RedTeamJournal::planted_as(const std::string& id, const EndpointAddition& addition) {
+  ordered_json line = {{"planted", id}, {"as", addition.id}};
+  if (!addition.job.empty()) line["job"] = addition.job;
+  return note(line);
 }
 
-Status RedTeamJournal::removed(const std::string& id) {
-  planted_.erase(id);
-  return write({{"removed", id}});
+Status RedTeamJournal::job_ended(const std::string& id, bool is_done) {
+  return note({{"ended", id}, {"done", is_done}});
 }
+
+Status RedTeamJournal::removing(const std::string& id) { return note({{"removing", id}}); }
+
+Status RedTeamJournal::kept(const std::string& id) { return note({{"kept", id}}); }
+
+Status RedTeamJournal::removed(const std::string& id) { return note({{"removed", id}}); }
 
 Status RedTeamJournal::answered(const std::string& attack, const RedTeamOutcome& outcome) {
   ordered_json line = {{"attack", attack},

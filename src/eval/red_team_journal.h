@@ -27,23 +27,31 @@ class RedTeamJournal {
   /// What may still be there.
   struct Planted {
     std::string ours;
-    std::string theirs;  ///< the endpoint's id; empty where it did not answer
+    std::string theirs;         ///< the endpoint's id; empty where it did not answer
+    std::string job;            ///< that may still add it; empty: none, or it has ended
+    bool is_confirmed = false;  ///< the endpoint said that it is there
+    bool was_by_job = false;    ///< it did so by a job, whose end does not say which documents it took
+    bool may_be_gone = false;   ///< a removal was sent, and what it did is not known
   };
   [[nodiscard]] std::vector<Planted> planted() const;
   [[nodiscard]] const nlohmann::json* answer(std::string_view attack, std::string_view query) const;
 
   [[nodiscard]] Status planting(const std::string& id);  ///< before the request
-  [[nodiscard]] Status planted_as(const std::string& id, const std::string& theirs);
+  [[nodiscard]] Status planted_as(const std::string& id, const EndpointAddition& addition);
+  [[nodiscard]] Status job_ended(const std::string& id, bool is_done);
+  [[nodiscard]] Status removing(const std::string& id);  ///< before the request
+  [[nodiscard]] Status kept(const std::string& id);      ///< that request did not take it away
   [[nodiscard]] Status removed(const std::string& id);
   [[nodiscard]] Status answered(const std::string& attack, const RedTeamOutcome& outcome);
 
  private:
   RedTeamJournal(LogWriter writer) : writer_(std::move(writer)) {}
   void take(const nlohmann::json& line, bool same_plan);
+  Status note(const nlohmann::ordered_json& line);
   Status write(const nlohmann::ordered_json& line);
 
   LogWriter writer_;
-  std::map<std::string, std::string> planted_;  ///< our id -> theirs, empty where not known
+  std::map<std::string, Planted> planted_;  ///< by our id
   std::map<std::pair<std::string, std::string>, nlohmann::json> answers_;
 };
 

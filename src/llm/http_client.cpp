@@ -142,6 +142,7 @@ class Connection {
     for (const auto& [name, value] : request_.headers) message.set(name, value);
     message.body() = request_.body;
     message.prepare_payload();
+    if (options_.was_sent != nullptr) *options_.was_sent = true;
     auto sent = wait("sending the request", options_.idle_timeout_ms,
                      [&](const auto& done) { http::async_write(stream, message, done); });
     if (!sent) return sent.error();

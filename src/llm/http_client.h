@@ -36,6 +36,7 @@ struct HttpOptions {
   std::uint64_t max_body_bytes = 16U << 20U;
   bool verify_tls = true;
   std::string ca_file;
+  bool* was_sent = nullptr;  ///< where given: set to true once the server may have seen the request
 };
 
 struct HttpResponse {

@@ -282,6 +282,43 @@ class RedTeam(RedTeamTest):
         self.assertTrue(toy.is_clean(), toy.documents)
         self.assertEqual(self.report()["pia"]["metrics"]["asr"]["mean"], 1)
 
+    def test_a_delete_that_asks_at_the_wrong_place_is_no_clean_up(self):
+        self.adapter.write_text(ADAPTER.replace("/docs/{{id}}", "/documents/{{id}}"))
+        toy = self.toy()
+        done = self.redteam(toy, code=2)
+        self.assertIn("DELETE", done.err)
+        self.assertIn("/documents/", done.err)
+        self.assertIn("3 planted documents are still there", done.err)
+        self.assertIn("casemate-attack-", done.err)
+        clean_up = ("redteam", toy.url, "--endpoint", self.adapter, "--clean-up", "--out", self.out, "--json")
+        self.run_program(*clean_up, env={"TOY_KEY": KEY}, code=2)
+        self.adapter.write_text(ADAPTER)
+        self.assertEqual(self.run_program(*clean_up, env={"TOY_KEY": KEY}, code=0).json(), {"removed": 3})
+        self.assertTrue(toy.is_clean())
+
+    def test_an_addition_that_a_proxy_gave_up_on_is_not_sent_twice(self):
+        self.adapter.write_text(ADAPTER.replace("delete:", "  id: /id\ndelete:"))
+        toy = self.toy(own_ids=True, fault=lambda n, h: h.path == "/docs" and (h.reply(504, b""), True)[1])
+        done = self.redteam(toy, code=3)
+        self.assertEqual(sum(path == "/docs" for _, path in toy.requests), 1)
+        self.assertIn("may still be there", done.err)
+
+    def test_an_adapter_that_asks_otherwise_begins_anew(self):
+        lost = {"on": True}
+
+        def fault(number, handler):
+            if lost["on"] and toy.asked() > 4 and handler.path == "/ask":
+                handler.reply(401, b"")
+                return True
+            return False
+        toy = self.toy(fault=fault)
+        self.redteam(toy, code=2)
+        lost["on"] = False
+        self.adapter.write_text(ADAPTER.replace('{"q": "{{question}}"}', '{"q": "{{question}}", "brief": true}'))
+        before = toy.asked()
+        self.redteam(toy)
+        self.assertEqual(toy.asked() - before, 6)
+
     def test_hostile_replies_have_clear_errors_and_leave_nothing(self):
         cases = (
             (lambda h: h.reply(200, b"<html>Sign in</html>", "text/html"), 2, "text/html) is no JSON"),
@@ -341,6 +378,7 @@ class RedTeam(RedTeamTest):
         self.assertIn("control characters", self.redteam(toy, code=2, key=KEY + "\r\nX: y").err)
         for wrong, says in ((ADAPTER.replace("{{text}}", "{{txt}}"), "{{txt}} cannot stand here"),
                             (ADAPTER.replace('"{{text}}"', "{{text}}"), "is no JSON"),
+                            (ADAPTER.replace('"text":', '"{{text}}":'), "{{text}} cannot stand in a key"),
                             (ADAPTER.replace("answer: /answer", "answer: answer"), "JSON pointer"),
                             (ADAPTER.replace("delete:", "delte:"), 'did you mean "delete"'),
                             (ADAPTER.replace("/docs/{{id}}", "/docs"), "uses {{id}} nowhere")):

@@ -79,6 +79,7 @@ TEST(EndpointAdapter, EachMistakeIsNamedWithItsPlace) {
   EXPECT_NE(refused("KEY", "NONE").find("NONE is not set"), std::string::npos);
   EXPECT_NE(refused("X-Key", "'X Key'").find("a.yaml:1"), std::string::npos);
   EXPECT_NE(refused("{{text}}", "{{question}}").find("cannot stand here"), std::string::npos);
+  EXPECT_NE(refused("\"t\"", "\"{{text}}\"").find("{{text}} cannot stand in a key"), std::string::npos);
   EXPECT_NE(refused("{{question}}", "x").find("uses {{question}} nowhere"), std::string::npos);
   EXPECT_NE(refused("path: /d,", "path: d,").find("begin with /"), std::string::npos);
   EXPECT_NE(refused("GET", "TRACE").find("method must be"), std::string::npos);

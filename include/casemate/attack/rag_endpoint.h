@@ -24,6 +24,24 @@ struct EndpointAnswer {
   std::optional<std::vector<std::string>> retrieved;  ///< ids of documents, best first; unset where it does not tell
 };
 
+/// What a system said to an addition.
+struct EndpointAddition {
+  std::string id;   ///< that the system knows the document by: ours, or its own
+  std::string job;  ///< that stores it; empty: it is there already
+};
+
+/// What a system said to a removal.
+struct EndpointRemoval {
+  enum class End : std::uint8_t {
+    kRemoved,   ///< it is gone
+    kNotThere,  ///< 404 or 410: it is gone, was never there, or the request asks at the wrong place
+    kFailed,    ///< it was not taken away
+    kUnknown,   ///< the request went out, but no reply says what it did
+  };
+  End end = End::kFailed;
+  Error error;  ///< names the request; of no meaning where it is gone
+};
+
 /// A RAG system from outside: questions go in, answers come out, documents can be added and taken away. One thread at a
 /// time. Errors of its calls name the request. InvalidInput and Limit concern this one request (refused, no JSON, too
 /// large); others (Unavailable, Timeout, Permission, NotFound, Cancelled) would meet the next one, too.
@@ -31,17 +49,26 @@ class RagEndpoint {
  public:
   virtual ~RagEndpoint() = default;
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Adds a document. Returns the id that the system knows it by: `id`, or its own. Adding the same id again replaces.
-  [[nodiscard]] virtual Result<std::string> add(const std::string& id, const UntrustedText& title,
-                                                const UntrustedText& text, const std::stop_token& stop) = 0;
-  /// Waits until what was added can be found. Error: also Timeout, or what a job of the system says.
+  /// Identifies how questions are asked and documents are added: answers of endpoints that differ in it cannot be
+  /// compared. Neither secrets, limits nor ways to take documents away are in it.
+  [[nodiscard]] virtual std::string identity() const = 0;
+  /// Adds a document; adding the same id again replaces. Where the system gives ids, it is not sent again unless the
+  /// system has said that it was not added: there would be two.
+  [[nodiscard]] virtual Result<EndpointAddition> add(const std::string& id, const UntrustedText& title,
+                                                     const UntrustedText& text, const std::stop_token& stop) = 0;
+  /// Waits until the job of an addition has ended. True: done; false: it failed, says the system. Error: NotFound for
+  /// a job that the system does not know; Timeout.
+  [[nodiscard]] virtual Result<bool> wait_for(const std::string& job, const std::stop_token& stop) = 0;
+  /// Waits until what was added can be found.
   [[nodiscard]] virtual Status settle(const std::stop_token& stop) = 0;
+  /// True where jobs store what is added: an addition that was not answered may still come.
+  [[nodiscard]] virtual bool stores_by_jobs() const noexcept = 0;
   /// True where `add` returns an id of the system's own: what was sent, but not answered, cannot be found again.
   [[nodiscard]] virtual bool chooses_ids() const noexcept = 0;
   /// True where documents go one by one, false where only `reset` takes them away.
   [[nodiscard]] virtual bool removes_one() const noexcept = 0;
-  /// Takes a document away; one that is not there is no error. Unsupported without `removes_one`.
-  [[nodiscard]] virtual Status remove(const std::string& id, const std::stop_token& stop) = 0;
+  /// Takes a document away. Unsupported without `removes_one`.
+  [[nodiscard]] virtual EndpointRemoval remove(const std::string& id, const std::stop_token& stop) = 0;
   /// Takes away all that was added. Unsupported where the adapter has no such request.
   [[nodiscard]] virtual Status reset(const std::stop_token& stop) = 0;
   [[nodiscard]] virtual Result<EndpointAnswer> ask(const UntrustedText& question, const std::stop_token& stop) = 0;
@@ -84,7 +111,7 @@ struct EndpointAdapter {
 
   int timeout_ms = 120'000;                            ///< of a request; in [100, 3600000]
   std::uint64_t max_reply_bytes = UINT64_C(4) << 20U;  ///< in [1024, 1 GiB]
-  int max_retries = 4;                                 ///< after 408, 429, 5xx and lost connections; in [0, 20]
+  int max_retries = 4;                                 ///< after 408, 425, 429, 5xx and lost connections; in [0, 20]
   int retry_limit_ms = 60'000;                         ///< longest wait before one, Retry-After too; in [0, 3600000]
   std::string ca_file;                                 ///< PEM to trust; empty: the system's
 };

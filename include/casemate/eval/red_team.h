@@ -78,14 +78,16 @@ struct RedTeamOptions {
 ///
 /// The journal names each document before it is planted. Whatever ends a run (an error, a stop, a kill) leaves it: the
 /// next call with the same journal first takes out what is still there, then goes on behind the last answer, where the
-/// plan is the same, or begins anew. After an error or a stop this call itself takes out what it planted, as far as the
-/// endpoint still answers; the error says how many are left. A finished run removes the journal. A question that the
-/// endpoint refuses, or answers with something that is no answer, is counted as failed and asked again by a later run;
-/// three in a row end the run. Error: Mismatch where the journal is of another endpoint; what the endpoint says.
+/// plan and the endpoint's `identity` are the same, or begins anew. After an error or a stop this call itself takes out
+/// what it planted, as far as the endpoint still answers; the error says how many are left. A finished run removes the
+/// journal. A question that the endpoint refuses, or answers with something that is no answer, is counted as failed and
+/// asked again by a later run; three in a row end the run. Error: Mismatch where the journal is of another endpoint;
+/// what the endpoint says.
 [[nodiscard]] Result<RedTeamRun> run_red_team(const RedTeamPlan& plan, RagEndpoint& endpoint,
                                               const RedTeamOptions& options, Progress& progress, std::stop_token stop);
 
-/// Takes out what a journal says is still planted. Returns how many documents; 0 without a journal. Error: as above.
+/// Takes out what a journal says is still planted. Returns how many documents; 0 without a journal. Those that may be
+/// there, but cannot be found, are told as progress. Error: as above; the journal keeps what could not be taken out.
 [[nodiscard]] Result<std::size_t> clean_up_red_team(RagEndpoint& endpoint, const RedTeamOptions& options,
                                                     Progress& progress, std::stop_token stop);
 
@@ -93,7 +95,8 @@ struct RedTeamOptions {
 [[nodiscard]] std::vector<std::string> red_team_metrics();
 /// Rates with Wilson's intervals, for tables, gates and exports. Metrics: asr (poison retrieved), attack_success (a
 /// wanted answer in a valid answer), clean_success (already in the answer without the attack), right (of valid
-/// answers), valid, empty, cut_short, leak_canary, leak_eed, leak_rouge_l (means).
+/// answers), valid, empty, cut_short, leak_canary, leak_eed, leak_rouge_l (means; of answers that are not
+/// empty, and leak_canary of a cut answer only where it is there).
 [[nodiscard]] RunRecord red_team_record(const RedTeamRun& run);
 /// {redteam, endpoint, url, seed, asked, already, conditions: [{attack, queries, failed, planted, metrics, documents,
 /// outcomes}]}.
