@@ -66,7 +66,8 @@ Result<std::unique_ptr<LanguageModel>> load_language_model(Context& context, con
   LlamaOptions options;
   options.threads = context.threads;
   options.context_tokens = choice.context_tokens;
-  options.hash_file = false;  // nothing here is certified by it
+  // Certificates name the model by its hash, replays look for it, and kept states are bound to it.
+  options.hash_file = true;
   options.adapter_file = choice.adapter;
   options.adapter_scale = static_cast<float>(choice.adapter_scale);
   return load_llama_model(*path, options);

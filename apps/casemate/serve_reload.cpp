@@ -152,6 +152,8 @@ Result<ServeSection> read_serve_section(const std::string& config_file) {
 Result<Reload> reload_from(const ServeSection& section, const ServeSection& at_start, const Reloadable& running,
                            const Reloadable& defaults, const std::set<std::string>& fixed) {
   Reload out{running, {}, {}};
+  // What an earlier reload has applied is not applied again: tenants may have chosen since.
+  out.now.policy.clear();
   std::set<std::string> known = {"policy"};
   for (const Entry& entry : entries()) {
     known.insert(entry.name);

@@ -19,7 +19,7 @@ struct Reloadable {
   server::ServerOptions timeouts;  ///< only its timeouts
   int requests_per_minute = 600;
   bool log_requests = false;
-  std::string policy;  ///< the default one
+  std::string policy;  ///< the default one, where the configuration names it; empty: it stays what it is
 };
 
 /// The section `serve` as option names (with dashes) and texts; lists are joined by commas.

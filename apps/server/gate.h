@@ -34,9 +34,9 @@ class Gate {
   /// The caller, or why not: 401 without a valid key, 403 for a role that may not, 429 with Retry-After.
   /// Without keys everyone on this machine is an administrator, but a page in a browser is not: `Host` must name this
   /// machine, so that no foreign name that resolves to 127.0.0.1 gets in.
+  [[nodiscard]] std::variant<Caller, Response> admit(Access access, const Credentials& credentials);
   /// Of one key, from the next request on; 0: no limit.
   void set_rate(int requests_per_minute) { rates_.set(requests_per_minute); }
-  [[nodiscard]] std::variant<Caller, Response> admit(Access access, const Credentials& credentials);
 
  private:
   const KeyStore* keys_;

@@ -58,19 +58,47 @@ void hide_scores(Json& value) {
   }
 }
 
-void hide_folders(Json& value) {
+namespace {
+
+/// `text` with STORE for each `folder` in it.
+std::string without_folder(std::string text, const std::string& folder) {
+  if (folder.empty()) return text;
+  constexpr std::string_view kInstead = "STORE";
+  for (std::size_t at = text.find(folder); at != std::string::npos; at = text.find(folder, at + kInstead.size()))
+    text.replace(at, folder.size(), kInstead);
+  return text;
+}
+
+std::string store_folder(const Services& services) {
+  const Store* store = services.engine.store();
+  return store == nullptr ? std::string() : store->path();
+}
+
+/// In all strings, however deep.
+void hide_in_strings(const std::string& folder, Json& value) {
+  if (value.is_string()) value = without_folder(value.get<std::string>(), folder);
+  if (!value.is_structured()) return;
+  for (Json& item : value) hide_in_strings(folder, item);
+}
+
+void hide_in_fields(const std::string& folder, Json& value) {
   if (value.is_object()) {
     for (auto& [name, item] : value.items()) {
       if (name == "path" && item.is_string()) {
         item = std::filesystem::path(item.get<std::string>()).filename().string();
       } else if (name != "certificate" && name != "parameters") {
-        hide_folders(item);
+        hide_in_fields(folder, item);
       }
+      if (name == "evidence") hide_in_strings(folder, item);
     }
   } else if (value.is_array()) {
-    for (Json& item : value) hide_folders(item);
+    for (Json& item : value) hide_in_fields(folder, item);
   }
 }
+
+}  // namespace
+
+void hide_folders(const Services& services, Json& value) { hide_in_fields(store_folder(services), value); }
 
 void read_filter(Fields& fields, std::string_view name, const Caller& caller, DocumentFilter& out) {
   const Json* given = nullptr;
@@ -119,12 +147,7 @@ std::optional<ApiError> check_question_tokens(const Services& services, std::str
 
 Response failed(const Services& services, const Exchange& exchange, const Error& error) {
   ApiError shown = api_error(error);
-  if (const Store* store = services.engine.store(); store != nullptr) {
-    const std::string& folder = store->path();
-    for (std::size_t at = shown.message.find(folder); !folder.empty() && at != std::string::npos;
-         at = shown.message.find(folder, at))
-      shown.message.replace(at, folder.size(), "STORE");
-  }
+  shown.message = without_folder(std::move(shown.message), store_folder(services));
   const Caller& caller = exchange.request().caller;
   if (!sees_scores(services, caller)) shown.message = without_figures(shown.message);
   const bool hidden = shown.status < 500 && withholds_passages(caller, services.engine.default_policy(caller.tenant));

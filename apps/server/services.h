@@ -63,9 +63,9 @@ void read_filter(Fields& fields, std::string_view name, const Caller& caller, Do
 /// neither is there. Errors of the model are told by what comes after.
 [[nodiscard]] std::optional<ApiError> check_question_tokens(const Services& services, std::string_view question,
                                                             std::string_view field);
-/// Leaves the file names alone of the paths at which hits lie: whoever asks over HTTP has no use for the server's
-/// folders.
-void hide_folders(Json& value);
+/// Leaves the file names alone of the paths at which hits lie, and STORE in place of the store's folder in what
+/// evidence says: whoever asks over HTTP has no use for the server's folders.
+void hide_folders(const Services& services, Json& value);
 /// For `error` that is the server's own fault: the log gets what the client does not, the store's folder among it. A
 /// message of a stage is filtered as evidence is: no figures for callers who see no scores, and nothing but its code
 /// for readers whose policy protects passages, which it could quote.

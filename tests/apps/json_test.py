@@ -1,4 +1,5 @@
 """--json of every command that reports, and the evidence against docs/evidence.schema.json."""
+import hashlib
 import json
 import unittest
 
@@ -122,6 +123,26 @@ class Json(CliTest):
         self.assertIsNone(result["certificate"])
         self.assertEqual([stage["stage"] for stage in result["evidence"]["stages"]], ["retrieve", "generate"])
         self.check_evidence(result["evidence"])
+
+    @unittest.skipUnless(model_folder("smollm2-135m-instruct-q4_1"), "smollm2-135m-instruct-q4_1 is not fetched")
+    def test_a_certificate_names_the_models_file_and_replays(self):
+        for number in range(5):
+            self.write(f"{number}.txt", "The ferry leaves at six.")
+        self.index()
+        file = model_folder("smollm2-135m-instruct-q4_1") / self.gguf()
+        model = ("--model", file, "--context", "1024", "--threads", "1")
+        certificate = self.root / "c.json"
+        states = self.root / "states"
+        ask = ("ask", self.store, "When does the ferry leave?", "--policy", "off", "--mode", "bm25", "--aggregate", "decoding",
+               "--group-size", "1", "--passage-states", states, "--certify", "--certificate", certificate, "--json", *model)
+        first = self.run_program(*ask, code=0).json()
+        named = json.loads(certificate.read_text(encoding="utf-8"))["model"]["hash"]
+        self.assertEqual(named, hashlib.blake2b(file.read_bytes(), digest_size=32).hexdigest())
+        found = self.run_program("verify", certificate, "--replay", self.store, "--json", *model, code=0).json()
+        self.assertIn("the model's file is the certificate's", [check["what"] for check in found["checks"] if check["holds"]])
+        again = self.run_program(*ask, code=0).json()
+        reused = [each["evidence"]["generation"]["reused_tokens"] for each in (first, again)]
+        self.assertGreater(reused[1], reused[0])
 
     @staticmethod
     def gguf():

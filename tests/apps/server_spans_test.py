@@ -85,6 +85,17 @@ class Spans(ServerTest):
                           said["gen_ai.usage.output_tokens"]), ("chat", "fake", "9", "6"))
         self.assertNotIn("secret", json.dumps(collector.spans))
 
+    def test_an_answer_by_groups_counts_what_its_prompts_have_and_not_what_was_generated(self):
+        collector = self.collector()
+        child = self.serve("--otlp-endpoint", collector.url, model=self.fake_model(answer="A"))
+        ask = {"question": "When?", "passages": ["At six.", "At six o'clock."], "method": "voting", "group_size": 1,
+               "options": ["six", "seven"]}
+        self.assertEqual(self.post("/v1/answer", ask)["answer"], "A")
+        self.end(child)
+        said = attributes(next(span for span in collector.spans if span["name"] == "text_completion fake"))
+        # Two prompts of nine tokens, each answered by one.
+        self.assertEqual((said["gen_ai.usage.input_tokens"], said["gen_ai.usage.output_tokens"]), ("18", "2"))
+
     def counted(self, outcome):
         found = re.search(r'casemate_spans_total{outcome="%s"} (\d+)' % outcome, self.send("GET", "/metrics").body.decode())
         return int(found.group(1)) if found else 0

@@ -83,6 +83,27 @@ class Routes(Served):
             while len(child.log) == lines and time.monotonic() < deadline:
                 time.sleep(0.01)
             self.assertEqual(policy(), expected)
+        # Without a policy in the file what was chosen since stays, although an earlier file had named one.
+        self.send("PUT", "/v1/policy", {"policy": "off-hybrid"})
+        config.write_text("serve: {max_top_k: 50}")
+        lines = len(child.log)
+        child.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + 10
+        while len(child.log) == lines and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertIn(b'"reloaded"', child.log[-1])
+        self.assertEqual(policy(), "off-hybrid-2026-11")
+
+    def test_notes_of_a_damaged_store_do_not_say_where_it_lies(self):
+        [segment] = self.store.glob("segments/*.seg")
+        content = bytearray(segment.read_bytes())
+        content[-20] ^= 0x40
+        segment.write_bytes(content)
+        self.serve()
+        found = self.post("/v1/retrieve", {"query": "ferry", "mode": "hybrid"})
+        self.assertIn("is damaged", json.dumps(found["evidence"]))
+        self.assertIn("STORE/", json.dumps(found["evidence"]))
+        self.assertNotIn(str(self.root), json.dumps(found))
 
     def test_documents_come_and_go(self):
         self.serve()

@@ -166,11 +166,10 @@ Response robust(const Services& services, Exchange& exchange, const Asked& asked
   options.states = services.engine.states();
   const std::int64_t begin = unix_nanoseconds();
   const auto made = answer_robustly(model, asked.question, asked.passages, options, exchange.stop());
-  add_span(services, exchange.request(), asked, begin, !made.ok(),
-           made ? static_cast<std::size_t>(made->usage.decoded_tokens + made->usage.reused_tokens) : 0,
+  add_span(services, exchange.request(), asked, begin, !made.ok(), made ? made->prompt_tokens : 0,
            made ? made->generated_tokens : 0);
   if (!made) return failed(services, exchange, made.error());
-  services.metrics.tokens(static_cast<std::size_t>(made->usage.decoded_tokens), made->generated_tokens);
+  services.metrics.tokens(made->prompt_tokens, made->generated_tokens);
   Json out = {{"answer", made->text.for_json()},
               {"method", aggregation_name(method)},
               {"from_passages", made->from_passages},

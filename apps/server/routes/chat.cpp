@@ -165,7 +165,7 @@ Json about(const Services& services, const Request& request, const Asked& asked,
                 {"degraded", Json::array()},
                 {"trace_id", request.trace_id}};
   for (const DegradedStage& each : answer.evidence.degraded) about["degraded"].push_back(each.stage);
-  hide_folders(about);
+  hide_folders(services, about);
   if (!sees_scores(services, request.caller)) hide_scores(about);
   if (asked.withholds) {
     hide_passages(about);

@@ -42,7 +42,7 @@ Response retrieve(const Services& services, Exchange& exchange) {
     return failed(services, exchange, kept.error());
   Json out = Json::parse(to_json(*result));
   out["trace_id"] = request.trace_id;
-  hide_folders(out);
+  hide_folders(services, out);
   if (!sees_scores(services, request.caller)) hide_scores(out);
   return json_response(out);
 }
