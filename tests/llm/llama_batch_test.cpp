@@ -391,6 +391,9 @@ std::unique_ptr<LlmBatch> begun_elsewhere(LanguageModel& model, const std::vecto
 class NeighboursTest : public LlamaBatchTest {
  protected:
   void begin(const std::vector<TokenId>& middle) {
+    // Room for all: sequences are laid side by side where it has to be made.
+    const auto word = ids("room");
+    ASSERT_TRUE(model().start_batch({}, std::vector<BatchSequence>(6, BatchSequence{word})).ok());
     const auto first = model().start_batch({}, sequences({ids("first come")})).value();
     middle_ = begun_elsewhere(model(), middle);
   }
