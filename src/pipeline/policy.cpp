@@ -1,37 +1,44 @@
 #include "casemate/pipeline/policy.h"
 
-#include <array>
-
 #include "casemate/core/untrusted_text.h"
 
 namespace casemate {
 namespace {
 
-const std::array<Policy, 4>& table() {
-  static const std::array<Policy, 4> all = {
-      Policy{"fast-2026-11",
-             "fragments vote (RAGPart, N=5, k=3): costs no time, and some recall",
-             {},
-             5,
-             256,
-             {{"ragpart", "{fragments: 5, combination: 3}"}}},
-      Policy{"off-2026-11", "no defence: exact dense retrieval, one prompt with all passages", {}, 5, 256, {}},
-      Policy{"off-hybrid-2026-11",
-             "no defence: dense and BM25 joined by reciprocal rank",
-             {RetrievalMode::kHybrid, 60, 100},
-             5,
-             256,
-             {}},
-      Policy{"private-2026-11",
-             "answers come from a few bounded facts, and are watched for passages and canaries: leaks less, knows less",
-             {},
-             5,
-             256,
-             {},
-             {},
-             SanitizerChoice{"kfs-fact"},
-             GuardOptions{}},
-  };
+Policy with_defences(std::string name, std::string description, std::vector<DefenceChoice> defences) {
+  Policy policy;
+  policy.name = std::move(name);
+  policy.description = std::move(description);
+  policy.defences = std::move(defences);
+  return policy;
+}
+
+std::vector<Policy> make_all() {
+  std::vector<Policy> all;
+  // What balanced and strict choose was measured by experiments/policies.yaml; docs/policies.md has the table.
+  all.push_back(with_defences(
+      "balanced-2026-11",
+      "fragments vote (RAGPart, N=5, k=3), and what hangs on one piece loses it (RAGMask): some recall and time",
+      {{"ragpart", "{fragments: 5, combination: 3}"}, {"ragmask", "{perturb: delete, delta_relative: 0.3}"}}));
+  all.push_back(with_defences("fast-2026-11", "fragments vote (RAGPart, N=5, k=3): costs no time, and some recall",
+                              {{"ragpart", "{fragments: 5, combination: 3}"}}));
+  all.push_back(with_defences("off-2026-11", "no defence: exact dense retrieval, one prompt with all passages", {}));
+  all.push_back(with_defences("off-hybrid-2026-11", "no defence: dense and BM25 joined by reciprocal rank", {}));
+  all.back().retrieval.mode = RetrievalMode::kHybrid;
+  all.push_back(with_defences(
+      "private-2026-11",
+      "answers come from a few bounded facts, and are watched for passages and canaries: leaks less, knows less", {}));
+  all.back().sanitize = SanitizerChoice{"kfs-fact"};
+  all.back().guard = GuardOptions{};
+  all.push_back(with_defences(
+      "strict-2026-11",
+      "as balanced, by single fragments (k=1) and a finer mask: more recall lost, least poison in one place",
+      {{"ragpart", "{fragments: 5, combination: 1}"}, {"ragmask", "{perturb: delete, delta_relative: 0.2}"}}));
+  return all;
+}
+
+const std::vector<Policy>& table() {
+  static const std::vector<Policy> all = make_all();
   return all;
 }
 
@@ -62,10 +69,8 @@ Result<Policy> find_policy(std::string_view name) {
   for (const Policy& policy : table()) {
     known += (known.empty() ? "" : ", ") + policy.name;
   }
-  std::string message = "there is no policy \"" + UntrustedText(std::string(name)).for_log() + "\"";
-  if (name == "balanced" || name == "strict")
-    message += ": its choices are not measured yet; compose defences with --defence";
-  return Error{ErrorCode::kNotFound, message + " (known: " + known + ")"};
+  return Error{ErrorCode::kNotFound,
+               "there is no policy \"" + UntrustedText(std::string(name)).for_log() + "\" (known: " + known + ")"};
 }
 
 }  // namespace casemate

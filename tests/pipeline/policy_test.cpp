@@ -29,10 +29,10 @@ TEST(Policies, DefencesAreKnownAndOnlyTheFirstMayReplaceTheScan) {
   EXPECT_TRUE(find_policy("off")->defences.empty());
 }
 
-TEST(Policies, OneThatDoesNotExistYetIsAnHonestError) {
-  const auto strict = find_policy("strict");
-  ASSERT_FALSE(strict.ok());
-  EXPECT_NE(strict.error().message.find("not measured yet"), std::string::npos);
+TEST(Policies, OneThatDoesNotExistIsAnErrorThatListsTheOthers) {
+  const auto unknown = find_policy("harsh");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.error().message.find("strict-2026-11"), std::string::npos);
   EXPECT_FALSE(find_policy("").ok());
   EXPECT_FALSE(find_policy("-2026-11").ok());
 }
