@@ -136,10 +136,10 @@ class Json(CliTest):
         ask = ("ask", self.store, "When does the ferry leave?", "--policy", "off", "--mode", "bm25", "--aggregate", "decoding",
                "--group-size", "1", "--passage-states", states, "--certify", "--certificate", certificate, "--json", *model)
         first = self.run_program(*ask, code=0).json()
-        named = json.loads(certificate.read_text(encoding="utf-8"))["model"]["hash"]
+        named = json.loads(certificate.read_text(encoding="utf-8"))["body"]["model"]["hash"]
         self.assertEqual(named, hashlib.blake2b(file.read_bytes(), digest_size=32).hexdigest())
         found = self.run_program("verify", certificate, "--replay", self.store, "--json", *model, code=0).json()
-        self.assertIn("the model's file is the certificate's", [check["what"] for check in found["checks"] if check["holds"]])
+        self.assertIn("the model's file is the certificate's", [check["check"] for check in found["checks"] if check["holds"]])
         again = self.run_program(*ask, code=0).json()
         reused = [each["evidence"]["generation"]["reused_tokens"] for each in (first, again)]
         self.assertGreater(reused[1], reused[0])

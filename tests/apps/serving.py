@@ -83,9 +83,15 @@ class ServerTest(CliTest):
         model_words = ["--model-url", model.url, "--model", "fake"] if model else ["--model", gguf] if gguf else ["--no-model"]
         child = self.start("serve", *([self.store] if store else []), "--port", "0", *model_words, *words, env=env)
         self.addCleanup(self.end, child)
-        first = child.stderr.readline().decode()
-        found = re.search(r"serving on http://\S+:(\d+) ", first)
-        self.assertTrue(found, first + (child.stderr.read().decode() if not found else ""))
+        # What is said about the store comes before; without the line the process has ended.
+        said, found = "", None
+        while not found:
+            line = child.stderr.readline().decode()
+            said += line
+            found = re.search(r"serving on http://\S+:(\d+) ", line)
+            if not line:
+                break
+        self.assertTrue(found, said)
         self.port = int(found.group(1))
         # What it logs is read on, so that the pipe never fills.
         child.log = []

@@ -27,6 +27,10 @@ TEST(Policies, DefencesAreKnownAndOnlyTheFirstMayReplaceTheScan) {
   }
   EXPECT_EQ(find_policy("fast")->defences.at(0).name, "ragpart");
   EXPECT_TRUE(find_policy("off")->defences.empty());
+  for (const char* name : {"balanced", "strict"}) {
+    EXPECT_EQ(find_policy(name)->defences.at(0).name, "ragpart");
+    EXPECT_EQ(find_policy(name)->defences.at(1).name, "ragmask");
+  }
 }
 
 TEST(Policies, OneThatDoesNotExistIsAnErrorThatListsTheOthers) {
