@@ -19,6 +19,7 @@
 #include <optional>
 
 #include "casemate/core/untrusted_text.h"
+#include "retrieve/chunk_set_of.h"
 
 namespace casemate {
 namespace {
@@ -88,18 +89,6 @@ struct LiveRows {
     return snapshot.read_rows(places[index].block, places[index].position, 1, out);
   }
 };
-
-ChunkSet set_of(const std::vector<ChunkId>& ids) {
-  std::vector<ChunkRange> ranges;
-  for (const ChunkId id : ids) {
-    if (!ranges.empty() && ranges.back().end == id) {
-      ++ranges.back().end;
-    } else {
-      ranges.push_back({id, id + 1});
-    }
-  }
-  return ChunkSet(std::move(ranges));
-}
 
 std::unique_ptr<faiss::Index> empty_index(CandidateMethod method, int dimension, std::size_t rows) {
   constexpr auto kCode = faiss::ScalarQuantizer::QT_8bit;
@@ -220,7 +209,7 @@ Result<std::unique_ptr<CandidateIndex>> CandidateIndex::build(const VectorSnapsh
     }
     progress.end();
     data->ids = std::move(rows.ids);
-    data->chunks = set_of(data->ids);
+    data->chunks = chunk_set_of(data->ids);
     return std::make_unique<CandidateIndex>(std::move(data));
   });
 }
@@ -260,7 +249,7 @@ Result<std::unique_ptr<CandidateIndex>> CandidateIndex::deserialise(std::string_
     reader.data.assign(bytes.begin(), bytes.end());
     data->index.reset(faiss::read_index(&reader));
     if (data->index == nullptr || data->index->ntotal != static_cast<faiss::Index::idx_t>(count)) return corrupt();
-    data->chunks = set_of(data->ids);
+    data->chunks = chunk_set_of(data->ids);
     return std::make_unique<CandidateIndex>(std::move(data));
   });
 }

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <mutex>
-#include <optional>
 #include <string>
 
 #include "retrieve/dense_kernels.h"
 #include "retrieve/float_scan.h"
 #include "retrieve/quantised_scan.h"
+#include "retrieve/query_loop.h"
 #include "retrieve/top_k.h"
 
 namespace casemate {
@@ -126,20 +125,9 @@ Result<std::vector<std::vector<DenseHit>>> DenseIndex::search_codes(std::span<co
   options.wanted = top_k;
   const auto candidates = quantised_scan(*codes_, queries, options, served, pool);
   const auto d = static_cast<std::size_t>(codes_->dimension());
-  std::vector<std::vector<DenseHit>> out(candidates.size());
-  std::mutex mutex;
-  std::optional<Error> failed;
-  pool.parallel_for(candidates.size(), [&](std::size_t q, int) {
-    auto best = best_of(*snapshot_, queries.subspan(q * d, d), top_k, candidates[q]);
-    if (best) {
-      out[q] = *std::move(best);
-      return;
-    }
-    const std::lock_guard lock(mutex);
-    failed = best.error();
+  return for_each_query(candidates.size(), pool, [&](std::size_t q) {
+    return best_of(*snapshot_, queries.subspan(q * d, d), top_k, candidates[q]);
   });
-  if (failed) return *failed;
-  return out;
 }
 
 }  // namespace casemate

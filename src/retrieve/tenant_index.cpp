@@ -1,10 +1,10 @@
 #include "retrieve/tenant_index.h"
 
 #include <algorithm>
-#include <mutex>
-#include <optional>
 
 #include "casemate/retrieve/prepare_candidates.h"
+#include "retrieve/chunk_set_of.h"
+#include "retrieve/query_loop.h"
 #include "retrieve/top_k.h"
 #include "store/live_ids.h"
 
@@ -13,13 +13,6 @@ namespace {
 
 constexpr int kRescoredPerResult = 10;
 constexpr int kLeastRescored = 100;
-
-ChunkSet set_of(std::span<const ChunkId> ids) {
-  std::vector<ChunkRange> ranges;
-  ranges.reserve(ids.size());
-  for (const ChunkId id : ids) ranges.push_back({id, id + 1});
-  return ChunkSet(std::move(ranges));
-}
 
 }  // namespace
 
@@ -73,10 +66,10 @@ Status TenantIndex::propose_by(const Store& store, std::string_view tenant, cons
   std::vector<ChunkId> known = live_ids(snapshot);
   const auto late =
       std::stable_partition(known.begin(), known.end(), [&](ChunkId id) { return candidates_->chunks().contains(id); });
-  unproposed_ = set_of(std::span(late, known.end()));
+  unproposed_ = chunk_set_of(std::span(late, known.end()));
   known.erase(late, known.end());
   live_proposed_ = known.size();
-  if (live_proposed_ < candidates_->chunks().size()) proposable_ = set_of(known);
+  if (live_proposed_ < candidates_->chunks().size()) proposable_ = chunk_set_of(known);
   return {};
 }
 
@@ -90,29 +83,11 @@ Result<std::vector<std::vector<DenseHit>>> TenantIndex::search(std::span<const f
                                                                const ThreadPool& pool) const {
   // A filter may leave few passages, which a graph or a few cells would miss.
   if (!candidates_ || allowed != nullptr) return dense_->search(queries, dimension, top_k, allowed, pool);
-  if (dimension == 0 || queries.size() % dimension != 0)
-    return Error{ErrorCode::kInvalidArgument, "queries are not a whole number of vectors"};
-  std::vector<std::vector<DenseHit>> out(queries.size() / dimension);
-  if (out.size() == 1) {
-    // On the caller's thread, so that single queries of several threads do not wait for each other.
-    auto found = search_proposed(queries, top_k, options, pool);
-    if (!found) return found.error();
-    out[0] = *std::move(found);
-    return out;
-  }
-  std::mutex mutex;
-  std::optional<Error> failed;
-  pool.parallel_for(out.size(), [&](std::size_t q, int) {
-    auto found = search_proposed(queries.subspan(q * dimension, dimension), top_k, options, pool);
-    if (found) {
-      out[q] = *std::move(found);
-      return;
-    }
-    const std::lock_guard lock(mutex);
-    failed = found.error();
+  // Checked before the candidates are asked: what is not finite has no neighbours.
+  if (Status checked = dense_->check_queries(queries, dimension, top_k); !checked) return checked.error();
+  return for_each_query(queries.size() / dimension, pool, [&](std::size_t q) {
+    return search_proposed(queries.subspan(q * dimension, dimension), top_k, options, pool);
   });
-  if (failed) return *failed;
-  return out;
 }
 
 Result<std::vector<DenseHit>> TenantIndex::search_proposed(std::span<const float> query, int top_k,
@@ -120,12 +95,9 @@ Result<std::vector<DenseHit>> TenantIndex::search_proposed(std::span<const float
                                                            const ThreadPool& pool) const {
   const int usual = std::max(kLeastRescored, kRescoredPerResult * std::min(top_k, 100000));
   const auto count = static_cast<std::size_t>(std::max(options.rescored > 0 ? options.rescored : usual, top_k));
-  // Checked first: what is not finite has no neighbours.
-  auto best = dense_->rescore(query, {}, top_k);
-  if (!best) return best;
   const auto proposed = candidates_->find(query, count, options.breadth, proposable_ ? &*proposable_ : nullptr);
   if (!proposed) return proposed.error();
-  best = dense_->rescore(query, *proposed, top_k);
+  auto best = dense_->rescore(query, *proposed, top_k);
   if (!best) return best;
   if (best->size() < std::min(static_cast<std::size_t>(top_k), live_proposed_)) {
     // Cells or a graph that give too few must not cost anyone results.

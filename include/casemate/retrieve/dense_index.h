@@ -61,6 +61,9 @@ class DenseIndex {
                                                                   int top_k, const ChunkSet* allowed,
                                                                   const ThreadPool& pool) const;
 
+  /// Whether `search` takes these. Error: InvalidArgument, as there.
+  [[nodiscard]] Status check_queries(std::span<const float> queries, std::size_t dimension, int top_k) const;
+
   /// The best `top_k` of `chunks` (any order, no chunk twice) for one `query` [dimension], scored and ordered as
   /// `search` does; those that the snapshot does not serve are left out. Error: as `search`.
   [[nodiscard]] Result<std::vector<DenseHit>> rescore(std::span<const float> query, std::span<const ChunkId> chunks,
@@ -73,7 +76,6 @@ class DenseIndex {
   };
   /// Where the row of `chunk` lies; nothing where the snapshot does not serve it.
   [[nodiscard]] std::optional<Place> place_of(ChunkId chunk) const;
-  [[nodiscard]] Status check_queries(std::span<const float> queries, std::size_t dimension, int top_k) const;
   explicit DenseIndex(std::shared_ptr<const VectorSnapshot> snapshot) : snapshot_(std::move(snapshot)) {}
   [[nodiscard]] Result<std::vector<std::vector<DenseHit>>> search_codes(std::span<const float> queries,
                                                                         std::size_t top_k, const ChunkSet* allowed,
