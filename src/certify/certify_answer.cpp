@@ -72,7 +72,7 @@ class Certifier {
     const auto margin = to_billionths(*answer_.second_prompt_gap);
     if (!margin) return margin.error();
     const HintSet emitted{evidence.kept, valid(answer_.text), *margin};
-    PromptedAnswers prompted(model_, question_, options_.max_new_tokens, stop_);
+    PromptedAnswers prompted(model_, question_, options_, stop_);
     auto outcome =
         certify_keyword(evidence.groups, emitted, {options_.threshold, certify_.epsilon, certify_.max_model_calls},
                         setting_, prompted.callback());

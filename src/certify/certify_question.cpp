@@ -113,7 +113,7 @@ Result<CaseOutcome> by_keywords(LanguageModel& model, const Question& question, 
                                 const std::vector<GroupAnswer>& answers, const Cases& cases,
                                 const CertifyQuestionOptions& certify, const ScoreAnswer& score,
                                 const std::stop_token& stop) {
-  PromptedAnswers prompted(model, question, options.max_new_tokens, stop);
+  PromptedAnswers prompted(model, question, options, stop);
   return least(cases, [&](const BenignCase& each) -> Result<CaseOutcome> {
     KeywordCase benign;
     benign.corrupted_groups = each.corrupted_groups;

@@ -27,7 +27,8 @@ Result<HintedAnswer> PromptedAnswers::answer(std::span<const std::string> hints)
   std::vector<std::string> ordered(hints.begin(), hints.end());
   order_hints(ordered);
   if (const auto known = known_.find(ordered); known != known_.end()) return known->second;
-  auto made = answer_prompt(model_, answer_from_hints_prompt(question_, ordered), max_new_tokens_, stop_);
+  auto made = answer_prompt(model_, answer_from_hints_prompt(question_, ordered), options_.max_new_tokens, stop_,
+                            options_.answers);
   if (!made) return made.error();
   const auto margin = to_billionths(made->smallest_gap.value_or(0));
   if (!margin) return margin.error();

@@ -23,11 +23,12 @@ namespace casemate {
 /// Most that a token can have which is not among `listed`, the likeliest, descending, where at most `most` were listed.
 [[nodiscard]] double unlisted_bound(std::span<const std::pair<TokenId, double>> listed, std::size_t most);
 
-/// Second prompts of keyword aggregation: each set of hints is asked once. Arguments must outlive it.
+/// Second prompts of keyword aggregation, by `options.max_new_tokens` and `options.answers`: each set of hints is asked
+/// once. Arguments must outlive it.
 class PromptedAnswers {
  public:
-  PromptedAnswers(LanguageModel& model, const Question& question, int max_new_tokens, std::stop_token stop)
-      : model_(model), question_(question), max_new_tokens_(max_new_tokens), stop_(std::move(stop)) {}
+  PromptedAnswers(LanguageModel& model, const Question& question, const RobustOptions& options, std::stop_token stop)
+      : model_(model), question_(question), options_(options), stop_(std::move(stop)) {}
   [[nodiscard]] AnswerFromHints callback() {
     return [this](std::span<const std::string> hints) { return answer(hints); };
   }
@@ -37,7 +38,7 @@ class PromptedAnswers {
 
   LanguageModel& model_;
   const Question& question_;
-  int max_new_tokens_;
+  const RobustOptions& options_;
   std::stop_token stop_;
   std::map<std::vector<std::string>, HintedAnswer> known_;
 };

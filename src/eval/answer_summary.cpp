@@ -35,6 +35,7 @@ AnswerCondition condition_of(const AnswerConditionLog& log) {
     seconds.push_back(cost.seconds);
     tokens += cost.decoded_tokens;
   }
+  out.timed = log.costs.size();
   out.seconds = percentile(seconds, 0.5);
   if (!log.costs.empty()) out.tokens = tokens / static_cast<double>(log.costs.size());
   return out;
@@ -216,7 +217,9 @@ std::string to_markdown(const AnswerSummary& summary, bool with_costs) {
     out << "| " << each.method << " | " << each.attack << " | " << share_text(each.right) << " | "
         << share_text(each.attack_success) << " | " << each.attack_success.of << " | " << each.valid.count << " | "
         << each.declined.count << " |";
-    if (with_costs) {
+    if (with_costs && each.timed == 0) {
+      out << " – | – |";
+    } else if (with_costs) {
       out << std::fixed << std::setprecision(0) << ' ' << each.tokens << " | " << std::setprecision(1) << each.seconds
           << " |";
     }

@@ -65,6 +65,7 @@ Result<PassageReader> PassageReader::create(const std::string& name, LanguageMod
   auto states = PassageStates::create({});
   if (!states) return states.error();
   out.states_ = *std::move(states);
+  out.answers_ = std::make_unique<AnswerMemory>();
   auto keywords = KeywordExtractor::create();
   if (!keywords) return keywords.error();
   out.keywords_ = *std::move(keywords);
@@ -89,8 +90,8 @@ Result<Reading> PassageReader::read(const UntrustedText& question, std::span<con
     return out;
   }
   if (shown->closed_book) {
-    auto closed =
-        said(answer_prompt(*model_, no_retrieval_prompt(Question{question}), method_->robust.max_new_tokens, stop));
+    auto closed = said(answer_prompt(*model_, no_retrieval_prompt(Question{question}), method_->robust.max_new_tokens,
+                                     stop, answers_.get()));
     if (closed) closed->disclosed = 0;
     return closed;
   }
@@ -120,10 +121,11 @@ Result<Reading> PassageReader::read_shown(const UntrustedText& question, std::sp
   const Question asked{question};
   RobustOptions robust = method_->robust;
   robust.states = states_.get();
+  robust.answers = answers_.get();
   robust.keywords = keywords_by(*keywords_);
   if (!method_->aggregates()) {
     const Prompt prompt = alone ? no_retrieval_prompt(asked) : all_passages_prompt(asked, passages);
-    auto read = said(answer_prompt(*model_, prompt, robust.max_new_tokens, stop));
+    auto read = said(answer_prompt(*model_, prompt, robust.max_new_tokens, stop, answers_.get()));
     if (read && alone) read->disclosed = 0;
     return read;
   }

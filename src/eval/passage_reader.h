@@ -12,6 +12,7 @@
 #include "casemate/encoder/heads.h"
 #include "casemate/eval/answer_experiment.h"
 #include "casemate/eval/experiment.h"
+#include "casemate/generate/answer_memory.h"
 #include "casemate/generate/passage_states.h"
 #include "casemate/sanitize/sanitizers.h"
 
@@ -54,6 +55,7 @@ class PassageReader {
   std::optional<AnswerMethod> method_;  ///< unset: a span of the first passage
   std::unique_ptr<Sanitizer> sanitizer_;
   std::unique_ptr<PassageStates> states_;
+  std::unique_ptr<AnswerMemory> answers_;  ///< conditions often show the same passages
   std::unique_ptr<KeywordExtractor> keywords_;
 };
 

@@ -27,6 +27,7 @@ struct Answered {
   LlmUsage usage;
   std::size_t generated_tokens = 0;
   std::optional<RobustAnswer> robust;
+  std::size_t remembered = 0;  ///< prompts that an earlier condition had asked
 };
 
 class AnswerExperimentRun {
@@ -126,7 +127,7 @@ class AnswerExperimentRun {
   }
 
   Status ask(const Slot& slot, const AnswerItem& item) {
-    cost_ = {};
+    cost_.reset();
     auto outcome = outcome_of(slot, item);
     if (!outcome) {
       if (outcome.error().code == ErrorCode::kCancelled) return outcome.error();
@@ -135,9 +136,11 @@ class AnswerExperimentRun {
       failed.error = outcome.error().message;
       outcome = std::move(failed);
     }
-    auto costs = LogWriter::open(path("costs/" + slot.file + ".jsonl"));
-    if (!costs) return costs.error();
-    if (Status kept = costs->append(cost_line(item.id, cost_) + "\n"); !kept) return kept;
+    if (cost_) {
+      auto costs = LogWriter::open(path("costs/" + slot.file + ".jsonl"));
+      if (!costs) return costs.error();
+      if (Status kept = costs->append(cost_line(item.id, *cost_) + "\n"); !kept) return kept;
+    }
     auto log = LogWriter::open(path("queries/" + slot.file + ".jsonl"));
     if (!log) return log.error();
     return log->append(log_line(*outcome) + "\n");
@@ -154,8 +157,11 @@ class AnswerExperimentRun {
     const auto start = std::chrono::steady_clock::now();
     const auto answered = answer(*slot.method, robust, *question, *passages);
     if (!answered) return answered.error();
-    cost_ = {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-             static_cast<double>(answered->usage.decoded_tokens), static_cast<double>(answered->usage.reused_tokens)};
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (answered->remembered == 0) {
+      cost_ = {seconds, static_cast<double>(answered->usage.decoded_tokens),
+               static_cast<double>(answered->usage.reused_tokens)};
+    }
     out.answer = answered->text.bytes();
     out.declined = is_abstention(out.answer);
     out.valid = question->task == AnswerTask::kMultipleChoice
@@ -176,6 +182,7 @@ class AnswerExperimentRun {
     RobustOptions robust = method.robust;
     robust.trace = experiment_.live;
     robust.states = states_.get();
+    robust.answers = &answers_;
     robust.keywords = keywords_by(*keywords_);
     return robust;
   }
@@ -197,7 +204,8 @@ class AnswerExperimentRun {
     }
     auto made = answer_robustly(model_, question, passages, robust, stop_);
     if (!made) return made.error();
-    return Answered{made->text, made->finish, made->usage, made->generated_tokens, *std::move(made)};
+    const std::size_t remembered = made->remembered;
+    return Answered{made->text, made->finish, made->usage, made->generated_tokens, *std::move(made), remembered};
   }
 
   Status certify(const RobustOptions& robust, const AnswerItem& item, const Question& question,
@@ -257,7 +265,8 @@ class AnswerExperimentRun {
   std::vector<Slot> conditions_;
   std::unique_ptr<PassageStates> states_;
   std::unique_ptr<KeywordExtractor> keywords_;
-  AnswerCost cost_;  ///< of the last answer, without its certificates
+  AnswerMemory answers_;            ///< isolated prompts that several conditions and certificates ask
+  std::optional<AnswerCost> cost_;  ///< of the last answer, without its certificates; only where all of it was computed
   AnswerRun out_;
 };
 

@@ -27,25 +27,82 @@ void interpret(const Question& question, const RobustOptions& options, GroupAnsw
   }
 }
 
+/// What a prompt's answer says of its group.
+void take(GreedyAnswer made, GroupAnswer& answer, IsolatedAnswers& out) {
+  answer.text = std::move(made.text);
+  answer.smallest_gap = made.smallest_gap;
+  out.generated_tokens += made.generated_tokens;
+  out.prompt_tokens += made.prompt_tokens;
+  out.usage.decoded_tokens += made.usage.decoded_tokens;
+  out.usage.reused_tokens += made.usage.reused_tokens;
+  out.usage.calls += made.usage.calls;
+  std::move(made.neutralised.begin(), made.neutralised.end(), std::back_inserter(out.neutralised));
+}
+
+/// Groups that are still to be asked, and their prompts where there is a memory to ask.
+struct Unanswered {
+  std::vector<std::vector<std::size_t>> groups;
+  std::vector<std::size_t> places;  ///< in IsolatedAnswers::groups
+  std::vector<Prompt> prompts;      ///< empty without a memory
+};
+
+Prompt prompt_of(const Question& question, std::span<const PromptPassage> passages,
+                 const std::vector<std::size_t>& group) {
+  std::vector<PromptPassage> some;
+  for (const std::size_t p : group) some.push_back(passages[p]);
+  return isolated_prompt(question, some).prompt;
+}
+
+Unanswered look_up(const Question& question, std::span<const PromptPassage> passages,
+                   std::span<const std::vector<std::size_t>> groups, const RobustOptions& options,
+                   IsolatedAnswers& out) {
+  Unanswered left;
+  for (const std::vector<std::size_t>& group : groups) {
+    out.groups.push_back({group});
+    if (options.answers != nullptr) {
+      Prompt prompt = prompt_of(question, passages, group);
+      if (auto known = options.answers->find(prompt, options.max_new_tokens); known) {
+        take(*std::move(known), out.groups.back(), out);
+        ++out.remembered;
+        continue;
+      }
+      left.prompts.push_back(std::move(prompt));
+    }
+    left.groups.push_back(group);
+    left.places.push_back(out.groups.size() - 1);
+  }
+  return left;
+}
+
+GreedyAnswer answer_of(const generate::GreedyRun& run, std::string text, std::size_t prompt_tokens) {
+  GreedyAnswer out;
+  out.text = UntrustedText(std::move(text));
+  out.smallest_gap = run.smallest_gap;
+  out.generated_tokens = run.ids.size();
+  out.prompt_tokens = prompt_tokens;
+  out.finish = run.finish;
+  return out;
+}
+
 Status answer_together(LanguageModel& model, const Question& question, std::span<const PromptPassage> passages,
-                       std::span<const std::vector<std::size_t>> groups, const RobustOptions& options,
-                       const std::stop_token& stop, IsolatedAnswers& out) {
-  auto started = generate::start_groups(model, question, passages, groups, options, false, stop);
+                       const Unanswered& asked, const RobustOptions& options, const std::stop_token& stop,
+                       IsolatedAnswers& out) {
+  if (asked.groups.empty()) return {};
+  auto started = generate::start_groups(model, question, passages, asked.groups, options, false, stop);
   if (!started) return started.error();
-  const std::size_t first = out.groups.size();
-  for (const std::vector<std::size_t>& group : groups) out.groups.push_back({group});
-  for (const std::size_t i : started->too_long) out.groups[first + i].too_long = true;
+  for (const std::size_t i : started->too_long) out.groups[asked.places[i]].too_long = true;
   if (started->batch == nullptr) return {};
-  for (std::size_t s = 0; s < started->batch->size(); ++s) out.prompt_tokens += started->batch->tokens(s).size();
+  std::vector<std::size_t> prompt_tokens;
+  for (std::size_t s = 0; s < started->batch->size(); ++s) prompt_tokens.push_back(started->batch->tokens(s).size());
   auto runs = generate::run_greedy(model, *started->batch, started->groups.size(), options.max_new_tokens, stop);
   if (!runs) return runs.error();
   for (std::size_t i = 0; i < runs->size(); ++i) {
-    GroupAnswer& answer = out.groups[first + started->groups[i]];
+    const std::size_t group = started->groups[i];
     auto text = model.detokenize((*runs)[i].ids);
     if (!text) return text.error();
-    answer.text = UntrustedText(*std::move(text));
-    answer.smallest_gap = (*runs)[i].smallest_gap;
-    out.generated_tokens += (*runs)[i].ids.size();
+    GreedyAnswer made = answer_of((*runs)[i], *std::move(text), prompt_tokens[i]);
+    if (options.answers != nullptr) options.answers->keep(asked.prompts[group], options.max_new_tokens, made);
+    take(std::move(made), out.groups[asked.places[group]], out);
   }
   const LlmUsage usage = started->batch->usage();
   out.usage.decoded_tokens += usage.decoded_tokens;
@@ -96,10 +153,8 @@ Result<GreedyAnswer> answer_alone(LanguageModel& model, const Prompt& prompt, in
   return out;
 }
 
-}  // namespace
-
-Result<GreedyAnswer> answer_prompt(LanguageModel& model, const Prompt& prompt, int max_new_tokens,
-                                   std::stop_token stop) {
+Result<GreedyAnswer> answer_anew(LanguageModel& model, const Prompt& prompt, int max_new_tokens,
+                                 const std::stop_token& stop) {
   if (!model.capabilities().has_shared_prefix()) return answer_alone(model, prompt, max_new_tokens, stop);
   const auto tokens = model.tokenize_prompt(prompt);
   if (!tokens) return tokens.error();
@@ -110,14 +165,22 @@ Result<GreedyAnswer> answer_prompt(LanguageModel& model, const Prompt& prompt, i
   if (!runs) return runs.error();
   auto text = model.detokenize(runs->front().ids);
   if (!text) return text.error();
-  GreedyAnswer out;
-  out.text = UntrustedText(*std::move(text));
-  out.smallest_gap = runs->front().smallest_gap;
-  out.generated_tokens = runs->front().ids.size();
+  GreedyAnswer out = answer_of(runs->front(), *std::move(text), tokens->ids.size());
   out.usage = (*batch)->usage();
-  out.prompt_tokens = tokens->ids.size();
-  out.finish = runs->front().finish;
+  out.usage.calls = 1;
   return out;
+}
+
+}  // namespace
+
+Result<GreedyAnswer> answer_prompt(LanguageModel& model, const Prompt& prompt, int max_new_tokens, std::stop_token stop,
+                                   AnswerMemory* memory) {
+  if (memory != nullptr) {
+    if (auto known = memory->find(prompt, max_new_tokens); known) return *std::move(known);
+  }
+  auto made = answer_anew(model, prompt, max_new_tokens, stop);
+  if (made && memory != nullptr) memory->keep(prompt, max_new_tokens, *made);
+  return made;
 }
 
 Result<IsolatedAnswers> answer_groups(LanguageModel& model, const Question& question,
@@ -126,36 +189,27 @@ Result<IsolatedAnswers> answer_groups(LanguageModel& model, const Question& ques
                                       std::stop_token stop) {
   if (Status valid = validate(options); !valid) return valid.error();
   IsolatedAnswers out;
-  if (model.capabilities().has_shared_prefix()) {
-    for (std::size_t first = 0; first < groups.size(); first += kGroupsTogether) {
-      const auto some = groups.subspan(first, std::min(kGroupsTogether, groups.size() - first));
-      if (Status answered = answer_together(model, question, passages, some, options, stop, out); !answered)
+  const bool together = model.capabilities().has_shared_prefix();
+  const std::size_t at_once = together ? kGroupsTogether : 1;
+  for (std::size_t first = 0; first < groups.size(); first += at_once) {
+    const auto some = groups.subspan(first, std::min(at_once, groups.size() - first));
+    if (together) {
+      const Unanswered left = look_up(question, passages, some, options, out);
+      if (Status answered = answer_together(model, question, passages, left, options, stop, out); !answered)
         return answered.error();
+      continue;
     }
-  } else {
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      std::vector<PromptPassage> some;
-      for (const std::size_t p : groups[i]) some.push_back(passages[p]);
-      auto made = answer_alone(model, isolated_prompt(question, some).prompt, options.max_new_tokens, stop);
-      GroupAnswer answer;
-      answer.passages = groups[i];
-      // Limit: the prompt is larger than the model's context. The other groups answer all the same.
-      if (!made && made.error().code == ErrorCode::kLimit) {
-        answer.too_long = true;
-        out.groups.push_back(std::move(answer));
-        continue;
-      }
-      if (!made) return Error{made.error().code, "group " + std::to_string(i + 1) + ": " + made.error().message};
-      answer.text = std::move(made->text);
-      answer.smallest_gap = made->smallest_gap;
-      out.groups.push_back(std::move(answer));
-      out.generated_tokens += made->generated_tokens;
-      out.prompt_tokens += made->prompt_tokens;
-      out.usage.decoded_tokens += made->usage.decoded_tokens;
-      out.usage.reused_tokens += made->usage.reused_tokens;
-      ++out.usage.calls;
-      std::move(made->neutralised.begin(), made->neutralised.end(), std::back_inserter(out.neutralised));
+    out.groups.push_back({some.front()});
+    auto made = answer_prompt(model, prompt_of(question, passages, some.front()), options.max_new_tokens, stop,
+                              options.answers);
+    // Limit: the prompt is larger than the model's context. The other groups answer all the same.
+    if (!made && made.error().code == ErrorCode::kLimit) {
+      out.groups.back().too_long = true;
+      continue;
     }
+    if (!made) return Error{made.error().code, "group " + std::to_string(first + 1) + ": " + made.error().message};
+    if (made->usage.calls == 0) ++out.remembered;
+    take(*std::move(made), out.groups.back(), out);
   }
   for (GroupAnswer& answer : out.groups) interpret(question, options, answer);
   return out;

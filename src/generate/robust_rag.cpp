@@ -25,7 +25,7 @@ void add_usage(LlmUsage& sum, const LlmUsage& more) {
 /// The last prompt of an answer: the hints, or the question alone.
 Status answer_last(LanguageModel& model, const Prompt& prompt, const RobustOptions& options,
                    const std::stop_token& stop, RobustAnswer& answer) {
-  auto made = answer_prompt(model, prompt, options.max_new_tokens, stop);
+  auto made = answer_prompt(model, prompt, options.max_new_tokens, stop, options.answers);
   if (!made) return made.error();
   answer.text = std::move(made->text);
   answer.second_prompt_gap = made->smallest_gap;
@@ -33,6 +33,7 @@ Status answer_last(LanguageModel& model, const Prompt& prompt, const RobustOptio
   answer.generated_tokens += made->generated_tokens;
   answer.prompt_tokens += made->prompt_tokens;
   add_usage(answer.usage, made->usage);
+  if (made->usage.calls == 0) ++answer.remembered;
   for (NeutralisedString& each : made->neutralised) answer.neutralised.push_back(std::move(each));
   return {};
 }
@@ -173,6 +174,7 @@ Result<RobustAnswer> answer_robustly(LanguageModel& model, const Question& quest
   answer.usage = isolated->usage;
   answer.generated_tokens = isolated->generated_tokens;
   answer.prompt_tokens = isolated->prompt_tokens;
+  answer.remembered = isolated->remembered;
   answer.neutralised = std::move(isolated->neutralised);
   const Status aggregated = options.method == Aggregation::kVoting
                                 ? vote(model, question, options, stop, answer)

@@ -105,6 +105,16 @@ Result<ContinuationScore> LanguageModel::score_continuation(std::span<const Toke
 Status LanguageModel::attention(std::span<const TokenId>, const AttentionVisitor&, std::stop_token) {
   return unsupported(info(), Feature::kAttention);
 }
+Result<Generation> LanguageModel::generate_with_attention(std::span<const TokenId> prompt,
+                                                          const GenerateOptions& options,
+                                                          const AttentionVisitor& visitor, std::stop_token stop) {
+  auto generation = generate_tokens(prompt, options, stop);
+  if (!generation) return generation;
+  std::vector<TokenId> all(prompt.begin(), prompt.end());
+  all.insert(all.end(), generation->ids.begin(), generation->ids.end());
+  if (Status seen = attention(all, visitor, std::move(stop)); !seen) return seen.error();
+  return generation;
+}
 Result<std::unique_ptr<LlmBatch>> LanguageModel::start_batch(std::span<const TokenId>, std::span<const BatchSequence>,
                                                              std::stop_token) {
   return unsupported(info(), Feature::kSharedPrefix);

@@ -9,6 +9,7 @@
 
 #include "casemate/core/hash.h"
 #include "casemate/llm/llama_model.h"
+#include "llm/llama_attention.h"
 #include "llm/llama_session.h"
 #include "llm/llama_streams.h"
 #include "llm/llama_turns.h"
@@ -33,7 +34,8 @@ struct LlamaCore {
   SequencePlaces places;  ///< of batches
 
   LlamaTurns main_turns;               ///< held for a whole call that uses `main`; taken before a turn
-  std::unique_ptr<LlamaSession> main;  ///< one stream, for everything but batches and attention
+  AttentionTap tap;                    ///< of `main`
+  std::unique_ptr<LlamaSession> main;  ///< one stream, for everything but batches and attention without an answer
   std::vector<TokenId> kept;           ///< tokens computed as a prompt in `main`
   std::optional<LlamaStreams> streams;
 
@@ -50,7 +52,8 @@ struct LlamaCore {
   /// Error: InvalidArgument where there are no tokens or one is outside the vocabulary, Limit where they leave no room
   /// for another one.
   [[nodiscard]] Status check_prompt(std::span<const TokenId> tokens) const;
-  [[nodiscard]] Result<std::unique_ptr<LlamaSession>> make_session(int stream_count, int tokens_per_stream) const;
+  [[nodiscard]] Result<std::unique_ptr<LlamaSession>> make_session(int stream_count, int tokens_per_stream,
+                                                                   AttentionTap* watched_by = nullptr) const;
   /// Brings `main` to the state after `tokens`, logits of the last one ready. Returns how many came from the cache.
   /// With one of `main_turns` and a turn held.
   [[nodiscard]] Result<std::size_t> prepare(std::span<const TokenId> tokens, const std::stop_token& stop);

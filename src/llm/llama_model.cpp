@@ -26,7 +26,8 @@ Status LlamaCore::check_prompt(std::span<const TokenId> tokens) const {
   return {};
 }
 
-Result<std::unique_ptr<LlamaSession>> LlamaCore::make_session(int stream_count, int tokens_per_stream) const {
+Result<std::unique_ptr<LlamaSession>> LlamaCore::make_session(int stream_count, int tokens_per_stream,
+                                                              AttentionTap* watched_by) const {
   SessionOptions session;
   session.streams = stream_count;
   session.tokens_per_stream = tokens_per_stream;
@@ -34,6 +35,7 @@ Result<std::unique_ptr<LlamaSession>> LlamaCore::make_session(int stream_count, 
   session.threads = threads;
   session.adapter = adapter;
   session.adapter_scale = options.adapter_scale;
+  if (watched_by != nullptr) watched_by->into(session);
   return LlamaSession::create(model.get(), pool.get(), session);
 }
 
@@ -139,17 +141,23 @@ class LlamaLanguageModel final : public LanguageModel {
     core_->count(0, 0, 1);
     const auto reused = read_prompt(prompt, stop);
     if (!reused) return core_->in_model(reused.error());
-    try {
-      auto generation = run(prompt, options, stop, on_text, *grammar);
-      forget_answer(prompt);
-      if (!generation) return core_->in_model(generation.error());
-      generation->prompt_tokens = prompt.size();
-      generation->cached_tokens = *reused;
-      return generation;
-    } catch (const std::exception& failure) {
-      forget_answer(prompt);
-      return core_->in_model({ErrorCode::kModel, std::string("generation failed: ") + failure.what()});
-    }
+    auto generation = go_on(prompt, options, stop, on_text, *grammar);
+    if (generation) generation->cached_tokens = *reused;
+    return generation;
+  }
+
+  Result<Generation> generate_with_attention(std::span<const TokenId> prompt, const GenerateOptions& options,
+                                             const AttentionVisitor& visitor, std::stop_token stop) override {
+    if (auto status = validate(options); !status) return status.error();
+    auto grammar = Grammar::create(*core_, options.grammar);
+    if (!grammar) return grammar.error();
+    if (!core_->main_turns.lock_unless(stop)) return core_->in_model(stopped());
+    const std::lock_guard whole(core_->main_turns, std::adopt_lock);
+    const LogScope log(core_->options.log);
+    core_->count(0, 0, 1);
+    const Watch watch(core_->tap, visitor);
+    if (auto status = read_watched(prompt, stop); !status) return core_->in_model(status.error());
+    return go_on(prompt, options, stop, {}, *grammar, true);
   }
 
   Result<std::vector<float>> next_token_log_probabilities(std::span<const TokenId> prompt,
@@ -213,6 +221,14 @@ class LlamaLanguageModel final : public LanguageModel {
   }
 
  private:
+  struct Watch {
+    Watch(AttentionTap& tap, const AttentionVisitor& visitor) : tap_(tap) { tap_.watch(visitor); }
+    ~Watch() { tap_.look_away(); }
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    AttentionTap& tap_;
+  };
+
   static Error stopped() { return {ErrorCode::kCancelled, "the caller asked to stop"}; }
 
   /// A turn for the prompt, and one for each token that follows: batches of other threads go on in between.
@@ -221,10 +237,29 @@ class LlamaLanguageModel final : public LanguageModel {
     const std::lock_guard turn(core_->turns, std::adopt_lock);
     return core_->prepare(prompt, stop);
   }
-  Status read_token(const Row& row, const std::stop_token& stop) {
+  /// The whole prompt anew: what a cache holds was computed when nobody watched.
+  Status read_watched(std::span<const TokenId> prompt, const std::stop_token& stop) {
     if (!core_->turns.lock_unless(stop)) return stopped();
     const std::lock_guard turn(core_->turns, std::adopt_lock);
-    return core_->main->decode(std::span(&row, 1), stop);
+    if (auto status = core_->check_prompt(prompt); !status) return status;
+    core_->main->truncate(0, 0);
+    core_->kept.clear();
+    if (auto status = decode_watched(core_->tap, *core_->main, prompt, stop); !status) {
+      core_->main->truncate(0, 0);
+      return status;
+    }
+    core_->kept.assign(prompt.begin(), prompt.end());
+    core_->count(prompt.size(), 0);
+    return {};
+  }
+  Status read_token(const Row& row, bool watched, const std::stop_token& stop) {
+    if (!core_->turns.lock_unless(stop)) return stopped();
+    const std::lock_guard turn(core_->turns, std::adopt_lock);
+    const std::span one(&row, 1);
+    if (auto status = watched ? core_->tap.decode(*core_->main, one, stop) : core_->main->decode(one, stop); !status)
+      return status;
+    core_->count(1, 0);
+    return {};
   }
   void forget_answer(std::span<const TokenId> prompt) {
     const std::lock_guard turn(core_->turns);
@@ -234,8 +269,24 @@ class LlamaLanguageModel final : public LanguageModel {
   /// Logits of the last row of the last decode.
   Result<std::span<const float>> last_logits() const { return core_->main->last_logits(); }
 
+  /// Answers the prompt that `main` has just read.
+  Result<Generation> go_on(std::span<const TokenId> prompt, const GenerateOptions& options, const std::stop_token& stop,
+                           const OnText& on_text, Grammar& grammar, bool watched = false) {
+    try {
+      auto generation = run(prompt, options, stop, on_text, grammar, watched);
+      forget_answer(prompt);
+      if (!generation) return core_->in_model(generation.error());
+      generation->prompt_tokens = prompt.size();
+      return generation;
+    } catch (const std::exception& failure) {
+      forget_answer(prompt);
+      return core_->in_model({ErrorCode::kModel, std::string("generation failed: ") + failure.what()});
+    }
+  }
+
+  /// `watched`: every token of the answer is read, the last one too, which nothing follows.
   Result<Generation> run(std::span<const TokenId> prompt, const GenerateOptions& options, const std::stop_token& stop,
-                         const OnText& on_text, Grammar& grammar) {
+                         const OnText& on_text, Grammar& grammar, bool watched) {
     Generation out;
     TextStream stream(options.stop, on_text);
     RandomStream random(options.seed, "llm/sampling");
@@ -256,14 +307,15 @@ class LlamaLanguageModel final : public LanguageModel {
       grammar.accept(id);
       if (options.top_log_probabilities > 0) out.positions.push_back(describe(allowed, id, options));
       out.ids.push_back(id);
+      bool last = out.ids.size() >= most;
       if (!stream.push(core_->vocabulary->piece(id, false))) {
         out.finish = stream.met_stop_string() ? FinishReason::kStopString : FinishReason::kEnd;
-        break;
+        last = true;
       }
-      if (out.ids.size() >= most) break;
+      if (last && !watched) break;
       const Row row{id, static_cast<std::int32_t>(prompt.size() + out.ids.size() - 1), 0, true};
-      if (auto status = read_token(row, stop); !status) return status.error();
-      core_->count(1, 0);
+      if (auto status = read_token(row, watched, stop); !status) return status.error();
+      if (last) break;
     }
     stream.finish();
     out.generated_tokens = out.ids.size();
@@ -412,7 +464,7 @@ Result<std::unique_ptr<LanguageModel>> load_llama_model(const std::string& path,
               path.substr(path.find_last_of('/') + 1) + "|" + std::to_string(llama_model_size(core->model.get())) +
               "|" + std::to_string(llama_model_n_params(core->model.get())));
   const llm::LogScope log(core->options.log);
-  auto session = core->make_session(1, core->context_tokens);
+  auto session = core->make_session(1, core->context_tokens, &core->tap);
   if (!session) return session.error().in(path);
   core->main = std::move(*session);
   core->streams.emplace(

@@ -113,26 +113,43 @@ std::vector<Ranked> propose(std::vector<Ranked> all, ApAttention attention, std:
 }
 
 /// Both attentions of the draft's tokens. A draft without tokens reads from the prompt's last one.
-Result<AttentionScores> attention_scores(LanguageModel& model, const FittedContext& fitted, const ContextWords& context,
-                                         std::span<const TokenId> draft, std::size_t& bytes,
-                                         const std::stop_token& stop) {
-  const std::vector<TokenId>& prompt = fitted.tokens.ids;
-  std::vector<TokenId> all(prompt.begin(), prompt.end());
-  all.insert(all.end(), draft.begin(), draft.end());
-  const auto attention = capture_attention(model, all, stop);
-  if (!attention) return attention.error();
-  bytes = attention->bytes();
-  std::vector<double> rows(all.size(), 0.0);
-  const std::size_t first = draft.empty() ? all.size() - 1 : prompt.size();
-  for (std::size_t j = first; j < all.size(); ++j) rows[j] = 1.0 / static_cast<double>(all.size() - first);
-  const auto rolled = attention->rollout(rows, stop);
+Result<AttentionScores> attention_scores(const AttentionTriangles& attention, const FittedContext& fitted,
+                                         const ContextWords& context, const std::stop_token& stop) {
+  const std::size_t all = attention.tokens();
+  std::vector<double> rows(all, 0.0);
+  const std::size_t first = std::min(fitted.tokens.ids.size(), all - 1);
+  for (std::size_t j = first; j < all; ++j) rows[j] = 1.0 / static_cast<double>(all - first);
+  const auto rolled = attention.rollout(rows, stop);
   if (!rolled) return rolled.error();
-  const auto direct = attention->mean_attention(rows);
+  const auto direct = attention.mean_attention(rows);
   if (!direct) return direct.error();
   const auto parts = sanitize::passage_parts(fitted.prompt, fitted.passages);
   const int message = static_cast<int>(fitted.prompt.messages.size()) - 1;
   return AttentionScores{WordScores(context, fitted.tokens, parts, message, *rolled),
                          WordScores(context, fitted.tokens, parts, message, *direct)};
+}
+
+/// The draft, and the attention where it is asked for or the draft is empty.
+struct Draft {
+  Generation answer;
+  std::optional<AttentionTriangles> attention;
+};
+
+Result<Draft> make_draft(LanguageModel& model, std::span<const TokenId> prompt, const GenerateOptions& options,
+                         bool with_attention, const std::stop_token& stop) {
+  if (with_attention) {
+    auto made = generate_and_capture(model, prompt, options, stop);
+    if (!made) return made.error();
+    return Draft{std::move(made->generation), std::move(made->attention)};
+  }
+  auto answer = model.generate_tokens(prompt, options, stop);
+  if (!answer) return answer.error();
+  Draft out{*std::move(answer), std::nullopt};
+  if (!out.answer.ids.empty()) return out;
+  auto attention = capture_attention(model, prompt, stop);
+  if (!attention) return attention.error();
+  out.attention = *std::move(attention);
+  return out;
 }
 
 void choose_keywords(ApKeywords& out, const ApOptions& options, bool perturbed) {
@@ -198,8 +215,9 @@ Result<ApKeywords> find_ap_keywords(LanguageModel& model, const KeywordExtractor
   generate.max_new_tokens = options.max_draft_tokens;
   generate.stop = {"\n"};
   generate.top_log_probabilities = 1;
-  auto draft = model.generate_tokens(fitted->tokens.ids, generate, stop);
-  if (!draft) return draft.error();
+  auto made = make_draft(model, fitted->tokens.ids, generate, with_attention, stop);
+  if (!made) return made.error();
+  Generation* draft = &made->answer;
   out.draft = std::move(draft->text);
   out.draft_tokens = draft->ids.size();
   for (const GeneratedPosition& position : draft->positions) out.draft_loss -= position.chosen.log_probability;
@@ -207,10 +225,12 @@ Result<ApKeywords> find_ap_keywords(LanguageModel& model, const KeywordExtractor
   if (draft->ids.empty()) out.notes.emplace_back("the draft is empty: attention is read from the prompt's end");
 
   std::optional<AttentionScores> scores;
-  if (with_attention || draft->ids.empty()) {
-    auto made = attention_scores(model, *fitted, context, draft->ids, out.attention_bytes, stop);
-    if (!made) return made.error();
-    scores.emplace(*std::move(made));
+  if (made->attention) {
+    out.attention_bytes = made->attention->bytes();
+    auto scored = attention_scores(*made->attention, *fitted, context, stop);
+    if (!scored) return scored.error();
+    scores.emplace(*std::move(scored));
+    made->attention.reset();
   }
   std::vector<Ranked> ranked = distinct(context, scores);
   if (!with_attention && ranked.size() > static_cast<std::size_t>(options.max_perturbed)) {

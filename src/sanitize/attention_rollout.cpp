@@ -1,5 +1,6 @@
 #include "casemate/sanitize/attention_rollout.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -38,10 +39,11 @@ Status AttentionTriangles::add(const AttentionBlock& block) {
     sums_.resize(block.layer + 1);
   }
   std::vector<std::uint16_t>& layer = layers_[block.layer];
-  if (layer.empty()) {
-    layer.assign(row_start(tokens_), 0);
-    sums_[block.layer].assign(tokens_, 0.0F);
-  }
+  // Room for all at once, so that growing copies nothing; memory that no row has reached is not touched.
+  layer.reserve(row_start(tokens_));
+  sums_[block.layer].reserve(tokens_);
+  layer.resize(std::max(layer.size(), row_start(block.columns)), 0);
+  sums_[block.layer].resize(std::max(sums_[block.layer].size(), block.columns), 0.0F);
   for (std::size_t r = 0; r < block.rows; ++r) {
     const std::size_t row = block.first_row + r;
     const float* from = block.weights.data() + r * block.columns;
@@ -66,9 +68,18 @@ Status AttentionTriangles::add(const AttentionBlock& block) {
 
 std::size_t AttentionTriangles::bytes() const noexcept {
   std::size_t total = 0;
-  for (const auto& layer : layers_) total += layer.capacity() * sizeof(std::uint16_t);
-  for (const auto& sums : sums_) total += sums.capacity() * sizeof(float);
+  for (const auto& layer : layers_) total += layer.size() * sizeof(std::uint16_t);
+  for (const auto& sums : sums_) total += sums.size() * sizeof(float);
   return total;
+}
+
+Status AttentionTriangles::end_at(std::size_t tokens) {
+  const auto short_of = [&](const std::vector<std::uint16_t>& layer) { return layer.size() < row_start(tokens); };
+  if (tokens > tokens_ || std::any_of(layers_.begin(), layers_.end(), short_of)) {
+    return Error{ErrorCode::kInvalidArgument, "there is no attention of " + std::to_string(tokens) + " tokens"};
+  }
+  tokens_ = tokens;
+  return {};
 }
 
 float AttentionTriangles::weight(std::size_t layer, std::size_t row, std::size_t column) const {
@@ -84,7 +95,8 @@ Result<std::vector<double>> AttentionTriangles::rollout(std::span<const double> 
   std::vector<float> next(tokens_);
   for (std::size_t layer = layers_.size(); layer-- > 0;) {
     if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "the caller asked to stop"};
-    if (layers_[layer].empty()) return Error{ErrorCode::kModel, "layer " + std::to_string(layer) + " has no attention"};
+    if (layers_[layer].size() < row_start(tokens_))
+      return Error{ErrorCode::kModel, "layer " + std::to_string(layer) + " has no attention"};
     next.assign(tokens_, 0.0F);
     for (std::size_t j = 0; j < tokens_; ++j) {
       if (row[j] == 0.0F) continue;
@@ -105,7 +117,7 @@ Result<std::vector<double>> AttentionTriangles::mean_attention(std::span<const d
     return Error{ErrorCode::kInvalidArgument, "weights and attention are of different lengths"};
   std::vector<double> out(tokens_, 0.0);
   for (const auto& layer : layers_) {
-    if (layer.empty()) return Error{ErrorCode::kModel, "a layer has no attention"};
+    if (layer.size() < row_start(tokens_)) return Error{ErrorCode::kModel, "a layer has no attention"};
     for (std::size_t j = 0; j < tokens_; ++j) {
       if (weights[j] == 0) continue;
       const double scale = weights[j] / static_cast<double>(layers_.size());
@@ -123,6 +135,18 @@ Result<AttentionTriangles> capture_attention(LanguageModel& model, std::span<con
       tokens, [&out](const AttentionBlock& block) { return out.add(block); }, std::move(stop));
   if (!seen) return seen.error();
   return out;
+}
+
+Result<AttentiveGeneration> generate_and_capture(LanguageModel& model, std::span<const TokenId> prompt,
+                                                 const GenerateOptions& options, std::stop_token stop) {
+  if (Status able = require(model, {Feature::kAttention}, "attention rollout"); !able) return able.error();
+  const auto longest = prompt.size() + static_cast<std::size_t>(std::max(options.max_new_tokens, 0));
+  AttentionTriangles attention(longest);
+  auto generation = model.generate_with_attention(
+      prompt, options, [&attention](const AttentionBlock& block) { return attention.add(block); }, std::move(stop));
+  if (!generation) return generation.error();
+  if (Status whole = attention.end_at(prompt.size() + generation->ids.size()); !whole) return whole.error();
+  return AttentiveGeneration{*std::move(generation), std::move(attention)};
 }
 
 }  // namespace casemate

@@ -260,53 +260,6 @@ TEST_F(LlamaModelTest, CallsFromSeveralThreadsGiveTheSameAsOneAfterTheOther) {
   EXPECT_EQ(got, expected);
 }
 
-TEST_F(LlamaModelTest, AttentionRowsSumToOneAndAreCausal) {
-  const auto tokens = ids(story(15));
-  ASSERT_GT(tokens.size(), 256U);  // more than one block of rows
-  std::vector<std::size_t> rows_seen(model().info().layers, 0);
-  const Status status = model().attention(tokens, [&](const AttentionBlock& block) -> Status {
-    EXPECT_EQ(block.first_row, rows_seen[block.layer]);
-    rows_seen[block.layer] += block.rows;
-    for (std::size_t row = 0; row < block.rows; ++row) {
-      const auto weights = block.weights.subspan(row * block.columns, block.columns);
-      double sum = 0;
-      for (const float weight : weights) sum += weight;
-      EXPECT_NEAR(sum, 1.0, 1e-3);
-      for (std::size_t column = block.first_row + row + 1; column < block.columns; ++column) {
-        EXPECT_EQ(weights[column], 0.0F);
-      }
-    }
-    return {};
-  });
-  ASSERT_TRUE(status.ok()) << status.error().message;
-  EXPECT_THAT(rows_seen, ::testing::Each(tokens.size()));
-}
-
-TEST_F(LlamaModelTest, TheFirstTokenAttendsToItselfInEveryLayer) {
-  const auto tokens = ids("one two three");
-  std::vector<float> first_rows;
-  ASSERT_TRUE(model()
-                  .attention(tokens,
-                             [&](const AttentionBlock& block) -> Status {
-                               first_rows.push_back(block.weights[0]);
-                               return {};
-                             })
-                  .ok());
-  ASSERT_EQ(first_rows.size(), model().info().layers);
-  for (const float weight : first_rows) EXPECT_NEAR(weight, 1.0F, 1e-6F);
-}
-
-TEST_F(LlamaModelTest, AnErrorOfTheAttentionVisitorEndsTheRun) {
-  int calls = 0;
-  const Status status = model().attention(ids(story(2)), [&](const AttentionBlock&) -> Status {
-    ++calls;
-    return Error{ErrorCode::kLimit, "enough"};
-  });
-  ASSERT_FALSE(status.ok());
-  EXPECT_THAT(status.error().message, HasSubstr("enough"));
-  EXPECT_EQ(calls, 1);
-}
-
 TEST(LlamaLoading, FilesThatAreNoModelGiveAClearError) {
   const test::TemporaryFolder folder;
   const auto write = [&](const std::string& name, const std::string& bytes) {

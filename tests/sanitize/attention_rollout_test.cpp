@@ -97,6 +97,27 @@ TEST(AttentionRolloutTest, TakesTwoBytesAWeightOfTheLowerTriangle) {
   EXPECT_EQ(triangles.bytes(), 6U * (40 * 41 / 2 * 2 + 40 * sizeof(float)));
 }
 
+TEST(AttentionRolloutTest, OfAnAnswerThatEndedEarlyIsThatOfItsOwnTokens) {
+  const auto attention = random_attention(12, 3, 5);
+  const AttentionTriangles exact = kept(attention, 4);
+  AttentionTriangles roomy(20);
+  for (std::size_t layer = 0; layer < 3; ++layer) {
+    std::vector<float> weights;
+    for (std::size_t r = 0; r < 12; ++r)
+      for (std::size_t i = 0; i < 12; ++i) weights.push_back(static_cast<float>(attention[layer][r][i]));
+    ASSERT_TRUE(roomy.add({layer, 0, 12, 12, weights}).ok());
+  }
+  EXPECT_EQ(roomy.end_at(13).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(roomy.end_at(21).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(roomy.rollout(std::vector<double>(20, 0.05)).ok());
+  ASSERT_TRUE(roomy.end_at(12).ok());
+  std::vector<double> last(12, 0.0);
+  last.back() = 1;
+  EXPECT_EQ(*roomy.rollout(last), *exact.rollout(last));
+  EXPECT_EQ(*roomy.mean_attention(last), *exact.mean_attention(last));
+  EXPECT_EQ(roomy.bytes(), exact.bytes());
+}
+
 TEST(AttentionRolloutTest, RefusesRowsThatAreNoDistribution) {
   AttentionTriangles triangles(2);
   const std::vector<float> half = {1.0F, 0.0F, 0.25F, 0.25F};

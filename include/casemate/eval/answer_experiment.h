@@ -91,8 +91,9 @@ struct AnswerCondition {
   Share attack_success;  ///< the wrong answer is in the answer; of the questions where that can be judged
   Share valid;           ///< the answer is not empty and was not cut short
   Share declined;
-  double tokens = 0;   ///< computed for a question, mean
-  double seconds = 0;  ///< a question, median; of this machine, at the load that it had
+  double tokens = 0;      ///< computed for a question, mean
+  double seconds = 0;     ///< a question, median; of this machine, at the load that it had
+  std::size_t timed = 0;  ///< questions behind the two: those where all was computed and nothing remembered
 };
 
 /// Certificates of one method.
@@ -131,9 +132,11 @@ struct AnswerRun {
 /// Answers every question by every method under every attack, and certifies the clean ones. Writes into `out`:
 /// experiment.json, queries/CONDITION.jsonl (one line a question, the same bytes on every run),
 /// costs/CONDITION.jsonl
-/// (seconds and tokens, which differ from run to run), summary.json, summary.csv and summary.md. After a kill or a stop
-/// the same call goes on behind the last logged line. States of passages are kept over the conditions of a question.
-/// Error: Mismatch for a folder of another run; what data, model and methods say; Cancelled.
+/// (seconds and tokens of the answers that were computed whole, which differ from run to run), summary.json,
+/// summary.csv and summary.md. After a kill or a stop the same call goes on behind the last logged line. States of
+/// passages are kept over the conditions of a question, and an isolated prompt that several conditions or certificates
+/// ask goes through the model once. Error: Mismatch for a folder of another run; what data, model and methods say;
+/// Cancelled.
 [[nodiscard]] Result<AnswerRun> run_answer_experiment(const AnswerExperiment& experiment, LanguageModel& model,
                                                       const AnswerRunOptions& options, Progress& progress,
                                                       std::stop_token stop);

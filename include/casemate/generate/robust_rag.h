@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "casemate/core/status.h"
+#include "casemate/generate/answer_memory.h"
 #include "casemate/generate/keyword_threshold.h"
 #include "casemate/generate/passage_states.h"
 #include "casemate/generate/question.h"
@@ -54,6 +55,7 @@ struct RobustOptions {
   std::size_t listed_probabilities = 20;  ///< of a group or of the model alone at each step; >= 2
   std::string tenant = "default";         ///< whose states of passages may be used
   PassageStates* states = nullptr;        ///< null: passages are read anew each time. Not owned
+  AnswerMemory* answers = nullptr;        ///< null: every prompt is asked anew. Must be of this model. Not owned
 };
 
 /// The options of the paper for a task: for long text alpha 0.4, beta 4, phrases of two words, eta 1 and 500 tokens;
@@ -114,6 +116,7 @@ struct RobustAnswer {
   std::size_t generated_tokens = 0;  ///< over all groups and prompts
   std::vector<NeutralisedString> neutralised;
   std::size_t prompt_tokens = 0;  ///< of all prompts, whether computed or reused; nothing that was generated
+  std::size_t remembered = 0;     ///< prompts whose answers came out of options.answers
 };
 
 /// Whether a group stands behind the answer: its vote won, it uses one of the hints, or it agrees with most tokens.
@@ -138,6 +141,7 @@ struct IsolatedAnswers {
   std::size_t generated_tokens = 0;
   std::vector<NeutralisedString> neutralised;
   std::size_t prompt_tokens = 0;
+  std::size_t remembered = 0;  ///< groups whose answers came out of options.answers
 };
 [[nodiscard]] Result<IsolatedAnswers> answer_groups(LanguageModel& model, const Question& question,
                                                     std::span<const PromptPassage> passages,
@@ -147,17 +151,8 @@ struct IsolatedAnswers {
 /// The second prompt of keyword aggregation; without any hint it is the question alone.
 [[nodiscard]] Prompt answer_from_hints_prompt(const Question& question, std::span<const std::string> hints);
 
-/// A greedy answer to one prompt and how near it was to another.
-struct GreedyAnswer {
-  UntrustedText text;
-  std::optional<double> smallest_gap;
-  std::size_t generated_tokens = 0;
-  LlmUsage usage;
-  FinishReason finish = FinishReason::kEnd;
-  std::vector<NeutralisedString> neutralised;
-  std::size_t prompt_tokens = 0;
-};
+/// The greedy answer to one prompt, out of `memory` (may be null) where it was asked before: `usage.calls` is 0 then.
 [[nodiscard]] Result<GreedyAnswer> answer_prompt(LanguageModel& model, const Prompt& prompt, int max_new_tokens,
-                                                 std::stop_token stop = {});
+                                                 std::stop_token stop = {}, AnswerMemory* memory = nullptr);
 
 }  // namespace casemate

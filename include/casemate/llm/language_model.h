@@ -163,6 +163,13 @@ class LanguageModel {
   /// Memory is bounded by the block, not by the square of the length. An error from the visitor ends the run.
   [[nodiscard]] virtual Status attention(std::span<const TokenId> tokens, const AttentionVisitor& visitor,
                                          std::stop_token stop = {});
+  /// As `generate_tokens`, and hands over the attention of the prompt and of every token of the answer: what
+  /// `attention` gives for both together, rows in order (to the last digits: answers are computed a token at a time). A
+  /// model in process reads the prompt once for both; others generate first and then run `attention`.
+  [[nodiscard]] virtual Result<Generation> generate_with_attention(std::span<const TokenId> prompt,
+                                                                   const GenerateOptions& options,
+                                                                   const AttentionVisitor& visitor,
+                                                                   std::stop_token stop = {});
   /// Several sequences over one prefix; see LlmBatch. A thread has one batch of a model at a time (else Unavailable);
   /// steps of several threads' batches go through the network together. Waits while there is no room for as many
   /// sequences. The model must outlive it. Prefix and suffix together may not be empty.

@@ -19,12 +19,15 @@ namespace casemate {
 /// Not thread-safe while it is filled; afterwards any number of readers.
 class AttentionTriangles {
  public:
-  /// Room for nothing; layers are added as blocks name them. `tokens` >= 1.
+  /// Room for `tokens` >= 1 at most; layers are added as blocks name them.
   explicit AttentionTriangles(std::size_t tokens) : tokens_(tokens) {}
 
   /// Takes a block of rows in. Error: Model where a row does not sum to 1 within 1e-2 or holds no numbers;
   /// InvalidArgument for rows that are not there.
   [[nodiscard]] Status add(const AttentionBlock& block);
+
+  /// There are no more tokens than these. Error: InvalidArgument where rows of them are missing.
+  [[nodiscard]] Status end_at(std::size_t tokens);
 
   [[nodiscard]] std::size_t tokens() const noexcept { return tokens_; }
   [[nodiscard]] std::size_t layers() const noexcept { return layers_.size(); }
@@ -50,5 +53,15 @@ class AttentionTriangles {
 /// Runs `tokens` through the model and keeps its attention. Error: Unsupported without attention; what the model says.
 [[nodiscard]] Result<AttentionTriangles> capture_attention(LanguageModel& model, std::span<const TokenId> tokens,
                                                            std::stop_token stop = {});
+
+/// An answer and the attention of prompt and answer together.
+struct AttentiveGeneration {
+  Generation generation;
+  AttentionTriangles attention;
+};
+/// Answers the prompt and keeps the attention on the way. Error: as above.
+[[nodiscard]] Result<AttentiveGeneration> generate_and_capture(LanguageModel& model, std::span<const TokenId> prompt,
+                                                               const GenerateOptions& options,
+                                                               std::stop_token stop = {});
 
 }  // namespace casemate
