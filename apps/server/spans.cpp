@@ -4,7 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "llm/http_client.h"
+#include "net/http_client.h"
 #include "trace.h"
 
 namespace casemate::server {
@@ -43,9 +43,10 @@ Json span_json(const Span& span) {
   return out;
 }
 
-bool worth_another_try(const Result<llm::HttpResponse>& reply) {
+bool worth_another_try(const Result<HttpResponse>& reply) {
   if (!reply) return reply.error().code != ErrorCode::kCancelled;
-  return reply->status == 429 || reply->status == 502 || reply->status == 503 || reply->status == 504;
+  return reply->head.status == 429 || reply->head.status == 502 || reply->head.status == 503 ||
+         reply->head.status == 504;
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ void add_child_span(SpanExporter* exporter, const Request& request, std::string 
 }
 
 Result<std::unique_ptr<SpanExporter>> SpanExporter::create(const SpanOptions& options, Metrics& metrics) {
-  const auto url = llm::parse_url(options.endpoint);
+  const auto url = parse_url(options.endpoint);
   if (!url) return url.error().in("the collector's address");
   std::unique_ptr<SpanExporter> exporter(new SpanExporter(options, metrics));
   exporter->thread_ = std::jthread([raw = exporter.get()] { raw->work(); });
@@ -127,19 +128,20 @@ void SpanExporter::work() {
 }
 
 void SpanExporter::send(const std::vector<Span>& spans) {
-  const auto url = llm::parse_url(options_.endpoint);
-  llm::HttpRequest request;
+  const auto url = parse_url(options_.endpoint);
+  HttpRequest request;
+  request.method = "POST";
   request.url = *url;
-  if (request.url.path.empty()) request.url.path = "/v1/traces";
+  if (request.url.target == "/") request.url.target = "/v1/traces";
   request.headers = {{"Content-Type", "application/json"}};
   request.body = spans_json(spans, options_.service);
-  llm::HttpOptions limits;
+  HttpOptions limits;
   limits.connect_timeout_ms = limits.idle_timeout_ms = limits.total_timeout_ms = options_.timeout_ms;
   limits.max_body_bytes = 1U << 20U;
   auto pause = kFirstPause;
   for (int attempt = 1;; ++attempt) {
-    const auto reply = llm::send_http(request, limits, give_up_.get_token());
-    if (reply && reply->status >= 200 && reply->status < 300) return metrics_.spans("exported", spans.size());
+    const auto reply = send_http(request, limits, give_up_.get_token());
+    if (reply && reply->head.status / 100 == 2) return metrics_.spans("exported", spans.size());
     if (attempt >= options_.attempts || !worth_another_try(reply)) break;
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, give_up_.get_token(), pause, [] { return false; }) || give_up_.stop_requested()) break;

@@ -25,15 +25,15 @@ std::string without_secrets(std::string text, const EndpointAdapter& adapter) {
   return text;
 }
 
-EndpointFailure refusal(const llm::HttpResponse& response, const EndpointAdapter& adapter) {
-  const int status = response.status;
+EndpointFailure refusal(const HttpResponse& response, const EndpointAdapter& adapter) {
+  const int status = response.head.status;
   EndpointFailure out;
   std::string said = UntrustedText(without_secrets(response.body.substr(0, 400), adapter)).for_log(160);
   said = "answered " + std::to_string(status) + (said.empty() ? "" : ": " + said);
   if (status / 100 == 3) {
     out.error = {ErrorCode::kInvalidArgument,
                  "answered " + std::to_string(status) + ", a redirect to " +
-                     UntrustedText(response.location.empty() ? "nowhere" : response.location).for_log() +
+                     UntrustedText(response.head.location.empty() ? "nowhere" : response.head.location).for_log() +
                      "; redirects are not followed, so give the address that is meant"};
     return out;
   }
@@ -43,7 +43,7 @@ EndpointFailure refusal(const llm::HttpResponse& response, const EndpointAdapter
   if (status == 400 || status == 413 || status == 415 || status == 422) code = ErrorCode::kInvalidInput;
   out.error = {code, said};
   out.may_retry = status == 408 || status == 425 || status == 429 || (status >= 500 && status != 501);
-  out.wait = retry_after(response.retry_after);
+  out.wait = retry_after(response.head.retry_after);
   // A proxy gives up (502, 504) while the system behind it goes on; one that names a time has turned the request away.
   const bool turned_away = status == 501 || (status == 503 && out.wait);
   out.is_unclear = status == 408 || (status >= 500 && !turned_away);

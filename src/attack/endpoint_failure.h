@@ -7,7 +7,7 @@
 
 #include "casemate/attack/rag_endpoint.h"
 #include "casemate/core/status.h"
-#include "llm/http_client.h"
+#include "net/http_client.h"
 
 namespace casemate {
 
@@ -23,6 +23,6 @@ struct EndpointFailure {
 [[nodiscard]] std::string without_secrets(std::string text, const EndpointAdapter& adapter);
 
 /// What a reply with a status other than 2xx means.
-[[nodiscard]] EndpointFailure refusal(const llm::HttpResponse& response, const EndpointAdapter& adapter);
+[[nodiscard]] EndpointFailure refusal(const HttpResponse& response, const EndpointAdapter& adapter);
 
 }  // namespace casemate

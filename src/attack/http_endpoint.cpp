@@ -8,7 +8,7 @@
 #include "casemate/attack/rag_endpoint.h"
 #include "casemate/core/hash.h"
 #include "formats/json_value.h"
-#include "llm/http_client.h"
+#include "net/http_client.h"
 
 namespace casemate {
 namespace {
@@ -34,7 +34,7 @@ bool sleep_for(milliseconds duration, const std::stop_token& stop) {
 
 class HttpEndpoint final : public RagEndpoint {
  public:
-  HttpEndpoint(llm::Url url, const EndpointAdapter& adapter) : url_(std::move(url)), adapter_(adapter) {}
+  HttpEndpoint(Url url, const EndpointAdapter& adapter) : url_(std::move(url)), adapter_(adapter) {}
 
   std::string name() const override { return adapter_.name; }
   bool chooses_ids() const noexcept override { return !adapter_.add_id.empty(); }
@@ -155,8 +155,7 @@ class HttpEndpoint final : public RagEndpoint {
   static Error stopped() { return {ErrorCode::kCancelled, "stopped"}; }
 
   [[nodiscard]] std::string request_name(const char* what, const EndpointRequest& request) const {
-    return std::string(what) + " (" + request.method + " " + (url_.tls ? "https://" : "http://") + url_.host + ":" +
-           url_.port + url_.path + request.path + ")";
+    return std::string(what) + " (" + request.method + " " + url_.origin() + url_.target + request.path + ")";
   }
 
   [[nodiscard]] Error missing(const char* what, const char* thing, const std::string& pointer) const {
@@ -209,15 +208,15 @@ class HttpEndpoint final : public RagEndpoint {
 
   std::optional<json> try_once(const EndpointRequest& request, const TemplateValues& values,
                                const std::stop_token& stop, Rule rule, EndpointFailure& failure) const {
-    llm::HttpRequest message;
+    HttpRequest message;
     message.url = url_;
-    message.url.path += fill_path(request.path, values);
+    message.url.target += fill_path(request.path, values);
     message.method = request.method;
     message.headers = {{"User-Agent", "casemate-redteam"}, {"Accept", "application/json"}};
     message.body = fill_body(request.body, values);
     if (!message.body.empty()) message.headers.emplace_back("Content-Type", "application/json");
     message.headers.insert(message.headers.end(), adapter_.headers.begin(), adapter_.headers.end());
-    llm::HttpOptions options;
+    HttpOptions options;
     options.connect_timeout_ms = std::min(options.connect_timeout_ms, adapter_.timeout_ms);
     options.idle_timeout_ms = adapter_.timeout_ms;
     options.total_timeout_ms = adapter_.timeout_ms;
@@ -230,8 +229,8 @@ class HttpEndpoint final : public RagEndpoint {
       failure.may_retry = failure.error.code == ErrorCode::kUnavailable;
       return std::nullopt;
     }
-    if (response->status / 100 != 2) {
-      if (rule == kMayBeGone && (response->status == 404 || response->status == 410)) return json(kNotThere);
+    if (response->head.status / 100 != 2) {
+      if (rule == kMayBeGone && (response->head.status == 404 || response->head.status == 410)) return json(kNotThere);
       failure = refusal(*response, adapter_);
       return std::nullopt;
     }
@@ -241,21 +240,20 @@ class HttpEndpoint final : public RagEndpoint {
     auto parsed = parse_json(response->body, kMaxNesting);
     if (parsed) return *std::move(parsed);
     failure.error = {ErrorCode::kInvalidInput,
-                     "the reply (" + UntrustedText(response->content_type).for_log(60) + ") is no JSON: \"" +
+                     "the reply (" + UntrustedText(response->head.content_type).for_log(60) + ") is no JSON: \"" +
                          UntrustedText(without_secrets(response->body.substr(0, 400), adapter_)).for_log(120) + "\""};
     return std::nullopt;
   }
 
-  llm::Url url_;
+  Url url_;
   EndpointAdapter adapter_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<RagEndpoint>> connect_endpoint(const std::string& url, const EndpointAdapter& adapter) {
-  auto parsed = llm::parse_url(url);
-  if (!parsed) return Error{parsed.error().code, "\"" + UntrustedText(url).for_log() + "\": " + parsed.error().message};
-  while (parsed->path.ends_with('/')) parsed->path.pop_back();
+  auto parsed = parse_base_url(url);
+  if (!parsed) return Error{ErrorCode::kInvalidOption, parsed.error().message};
   return std::unique_ptr<RagEndpoint>(std::make_unique<HttpEndpoint>(*std::move(parsed), adapter));
 }
 

@@ -10,10 +10,10 @@
 
 #include "casemate/core/random.h"
 #include "casemate/core/utf8.h"
-#include "llm/http_client.h"
 #include "llm/remote_reply.h"
 #include "llm/server_sent_events.h"
 #include "llm/text_stream.h"
+#include "net/http_client.h"
 
 namespace casemate {
 namespace llm {
@@ -137,7 +137,8 @@ class RemoteLlm final : public LanguageModel {
     Attempt attempt;
     HttpRequest request;
     request.url = url_;
-    request.url.path += prompt.chat ? "/chat/completions" : "/completions";
+    request.method = "POST";
+    request.url.target += prompt.chat ? "/chat/completions" : "/completions";
     request.headers = {{"Content-Type", "application/json"}, {"User-Agent", "casemate"}};
     if (!options_.api_key.empty()) request.headers.emplace_back("Authorization", "Bearer " + options_.api_key);
     request.body = body;
@@ -174,8 +175,8 @@ class RemoteLlm final : public LanguageModel {
       attempt.may_retry = text.text().empty() && (code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout);
       return attempt;
     }
-    if (response->status != 200) return failed(*response);
-    const bool streamed = on_text && response->content_type.starts_with("text/event-stream");
+    if (response->head.status != 200) return failed(*response);
+    const bool streamed = on_text && response->head.content_type.starts_with("text/event-stream");
     if (broken) return attempt.error = *broken, attempt;
     if (streamed && !finished) {
       attempt.error = {ErrorCode::kUnavailable, "the stream ended before the answer did"};
@@ -197,7 +198,7 @@ class RemoteLlm final : public LanguageModel {
 
   Attempt failed(const HttpResponse& response) const {
     Attempt attempt;
-    const int status = response.status;
+    const int status = response.head.status;
     ErrorCode code = ErrorCode::kUnavailable;
     if (status == 401 || status == 403) code = ErrorCode::kPermission;
     if (status == 404) code = ErrorCode::kNotFound;
@@ -213,8 +214,8 @@ class RemoteLlm final : public LanguageModel {
     attempt.may_retry =
         status == 408 || status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
     int seconds = 0;
-    const char* end = response.retry_after.data() + response.retry_after.size();
-    const auto [rest, problem] = std::from_chars(response.retry_after.data(), end, seconds);
+    const char* end = response.head.retry_after.data() + response.head.retry_after.size();
+    const auto [rest, problem] = std::from_chars(response.head.retry_after.data(), end, seconds);
     if (problem == std::errc() && rest == end && seconds >= 0) attempt.wait = std::chrono::seconds(seconds);
     return attempt;
   }
@@ -289,9 +290,8 @@ Result<std::unique_ptr<LanguageModel>> create_remote_llm(const RemoteLlmOptions&
       return Error{ErrorCode::kInvalidOption, "api_key holds control characters (a line feed at its end?)"};
     }
   }
-  auto url = llm::parse_url(options.base_url);
-  if (!url) return url.error();
-  while (url->path.ends_with('/')) url->path.pop_back();
+  auto url = parse_base_url(options.base_url);
+  if (!url) return Error{ErrorCode::kInvalidOption, "base_url: " + url.error().message};
   return std::unique_ptr<LanguageModel>(std::make_unique<llm::RemoteLlm>(options, std::move(*url), clock));
 }
 

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "net/url.h"
+
 namespace casemate {
 namespace {
 
@@ -48,7 +50,7 @@ bool is_redirect(int status) {
 }
 
 /// Makes the part agree with what the response's body will be: its rest, or the whole file again.
-Status begin_body(const HttpsHead& head, std::uint64_t bytes, PartFile& part) {
+Status begin_body(const HttpHead& head, std::uint64_t bytes, PartFile& part) {
   if (head.status == 206) {
     const std::optional<ContentRange> range = parse_content_range(head.content_range);
     if (!range || range->begin != part.size()) {
@@ -68,10 +70,10 @@ Status begin_body(const HttpsHead& head, std::uint64_t bytes, PartFile& part) {
   return part.size() > 0 ? part.clear() : Status();
 }
 
-Status receive(HttpsSession& session, std::uint64_t bytes, PartFile& part,
+Status receive(HttpConnection& connection, std::uint64_t bytes, PartFile& part,
                const std::function<void(std::uint64_t)>& on_bytes) {
   while (true) {
-    const Result<std::string_view> piece = session.read();
+    const Result<std::string_view> piece = connection.read();
     if (!piece) return piece.error();
     if (piece->empty()) break;
     if (Status kept = part.append(*piece); !kept) return kept;
@@ -82,16 +84,20 @@ Status receive(HttpsSession& session, std::uint64_t bytes, PartFile& part,
 }
 
 /// One try: from the address through redirects to the end of the body.
-Status fetch_once(Url url, std::uint64_t bytes, PartFile& part, const HttpsOptions& options,
-                  const std::stop_token& stop, const std::function<void(std::uint64_t)>& on_bytes) {
+Status fetch_once(Url url, std::uint64_t bytes, PartFile& part, const HttpOptions& options, const std::stop_token& stop,
+                  const std::function<void(std::uint64_t)>& on_bytes) {
   for (int redirects = 0; redirects <= kMaxRedirects; ++redirects) {
-    HttpsSession session(options, stop);
-    if (Status connected = session.connect(url); !connected) return connected;
-    const Result<HttpsHead> head = session.get(url, part.size());
+    Result<HttpConnection> connection = HttpConnection::open(url, options, stop);
+    if (!connection) return connection.error();
+    HttpRequest request;
+    request.url = url;
+    request.headers = {{"User-Agent", "casemate"}, {"Accept-Encoding", "identity"}};
+    if (part.size() > 0) request.headers.emplace_back("Range", "bytes=" + std::to_string(part.size()) + "-");
+    const Result<HttpHead> head = connection->send(request);
     if (!head) return head.error();
     if (!is_redirect(head->status)) {
       if (Status begun = begin_body(*head, bytes, part); !begun) return begun;
-      return receive(session, bytes, part, on_bytes);
+      return receive(*connection, bytes, part, on_bytes);
     }
     Result<Url> next = resolve_redirect(url, head->location);
     if (!next) return Error{ErrorCode::kUnavailable, "redirects to where it must not: " + next.error().message};
@@ -102,7 +108,7 @@ Status fetch_once(Url url, std::uint64_t bytes, PartFile& part, const HttpsOptio
 
 }  // namespace
 
-Status download(const std::string& address, std::uint64_t bytes, PartFile& part, const HttpsOptions& options,
+Status download(const std::string& address, std::uint64_t bytes, PartFile& part, const HttpOptions& options,
                 const std::stop_token& stop, const std::function<void(std::uint64_t)>& on_bytes) {
   const Result<Url> url = parse_https_url(address);
   if (!url) return url.error();

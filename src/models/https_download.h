@@ -7,8 +7,8 @@
 #include <string>
 
 #include "casemate/core/status.h"
-#include "models/https_session.h"
 #include "models/part_file.h"
+#include "net/http_client.h"
 
 namespace casemate {
 
@@ -18,7 +18,7 @@ namespace casemate {
 /// (refused by status 4xx), Unavailable (with status or reason), Timeout, Mismatch (another size), NoSpace, Io,
 /// Cancelled; all with the address.
 [[nodiscard]] Status download(const std::string& address, std::uint64_t bytes, PartFile& part,
-                              const HttpsOptions& options, const std::stop_token& stop,
+                              const HttpOptions& options, const std::stop_token& stop,
                               const std::function<void(std::uint64_t)>& on_bytes);
 
 }  // namespace casemate

@@ -153,8 +153,11 @@ class Puller {
     if (source.kind == ModelSource::Kind::kHuggingFace) {
       const HubSource& hub = source.hub;
       const std::string address = options_.hub_url + "/" + hub.repository + "/resolve/" + hub.revision + "/" + hub.file;
-      const HttpsOptions https{options_.ca_file, options_.connect_timeout_ms, options_.idle_timeout_ms};
-      return download(address, file.bytes, part, https, stop_,
+      HttpOptions http;
+      http.connect_timeout_ms = options_.connect_timeout_ms;
+      http.idle_timeout_ms = options_.idle_timeout_ms;
+      http.ca_file = options_.ca_file;
+      return download(address, file.bytes, part, http, stop_,
                       [this](std::uint64_t size) { progress_.update(finished_bytes_ + size); });
     }
     return fetch_wheels(file, source.wheel, part, index);

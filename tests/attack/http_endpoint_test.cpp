@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "casemate/attack/rag_endpoint.h"
-#include "llm/scripted_server.h"
+#include "net/scripted_server.h"
 
 namespace casemate {
 namespace {

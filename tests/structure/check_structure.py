@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-ORDER = ("core text formats models encoder llm store retrieve defend sanitize generate certify pipeline attack eval").split()
+ORDER = ("core net text formats models encoder llm store retrieve defend sanitize generate certify pipeline attack eval").split()
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 STANDARD = re.compile(r"^[a-z_0-9]+$")

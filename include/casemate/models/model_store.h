@@ -49,7 +49,7 @@ struct PullOptions {
   int pip_timeout_ms = 1'800'000;                  ///< for one package; >= 1
   std::string hub_url = "https://huggingface.co";  ///< https only
   std::string ca_file;                             ///< PEM file of trusted authorities; empty: the system's
-  int connect_timeout_ms = 5'000;                  ///< name look-up, connection and TLS handshake, each; >= 1
+  int connect_timeout_ms = 5'000;                  ///< name look-up, connection and TLS handshake; >= 1
   int idle_timeout_ms = 30'000;                    ///< silence in the middle of a transfer; >= 1
 };
 

@@ -1,4 +1,4 @@
-#include "models/url.h"
+#include "net/url.h"
 
 #include <gtest/gtest.h>
 
@@ -15,6 +15,28 @@ TEST(Url, PartsAreCutOut) {
   EXPECT_EQ(parse_https_url("https://hub.example")->target, "/");
   EXPECT_EQ(parse_https_url("https://hub.example?q")->target, "/?q");
   EXPECT_EQ(parse_https_url("https://[::1]:1/x")->authority(), "[::1]:1");
+  EXPECT_EQ(parse_url("http://hub.example/x")->port, "80");
+  EXPECT_EQ(parse_url("http://hub.example:443/x")->authority(), "hub.example:443");
+  EXPECT_EQ(parse_url("https://hub.example:443/x")->origin(), "https://hub.example");
+  EXPECT_EQ(parse_url("http://rag_server:80/x")->origin(), "http://rag_server");
+}
+
+TEST(Url, ABaseAddressHasNoSlashAtItsEndAndNoQuery) {
+  EXPECT_EQ(parse_base_url("http://a")->target, "");
+  EXPECT_EQ(parse_base_url("http://a//")->target, "");
+  EXPECT_EQ(parse_base_url("http://a/v1/")->target, "/v1");
+  for (const char* text : {"http://a/v1?key=1", "http://a?", "http://a/#x", "http://a#"})
+    EXPECT_FALSE(parse_base_url(text).ok()) << text;
+}
+
+TEST(Url, APasswordIsNotRepeated) {
+  for (const char* text :
+       {"http://me:s3cret@a/", "ftp://me:s3cret@a/", "http://me:s3cret@a b", "https://s3cr@et@[a/"}) {
+    for (const auto& url : {parse_url(text), parse_https_url(text), parse_base_url(text)}) {
+      ASSERT_FALSE(url.ok()) << text;
+      EXPECT_EQ(url.error().message.find("s3cr"), std::string::npos) << url.error().message;
+    }
+  }
 }
 
 TEST(Url, WhatIsNotPlainHttpsIsRefused) {
@@ -40,6 +62,7 @@ TEST(Url, WhatIsNotPlainHttpsIsRefused) {
                            "file:///etc/passwd"}) {
     EXPECT_FALSE(parse_https_url(text).ok()) << text;
   }
+  EXPECT_FALSE(parse_url("https://a/" + std::string(16 * 1024, 'x')).ok());
 }
 
 TEST(Url, RedirectsMayBeRelativeButNotLeaveHttps) {
