@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "casemate/core/thread_pool.h"
+#include "casemate/core/untrusted_text.h"
+#include "llm/gbnf.h"
 #include "llm/llama_adapter.h"
 #include "llm/llama_core.h"
 #include "llm/llama_file.h"
@@ -64,15 +66,21 @@ class Grammar {
     if (text.empty()) return grammar;
     const LogScope log(core.options.log);
     const llama_vocab* vocabulary = llama_model_get_vocab(core.model.get());
+    const IsToken is_token = [vocabulary](std::string_view name) {
+      llama_token tokens[2];
+      return llama_tokenize(vocabulary, name.data(), static_cast<std::int32_t>(name.size()), tokens, 2, false, true) ==
+             1;
+    };
+    if (Status good = check_gbnf(text, is_token); !good) return good.error().in("grammar is not valid GBNF");
+    std::string reason;
     try {
       grammar.sampler_.reset(llama_sampler_init_grammar(vocabulary, text.c_str(), "root"));
-    } catch (const std::exception&) {
-      grammar.sampler_.reset();
+      reason = log.last_error();
+    } catch (const std::exception& failure) {
+      reason = failure.what();
     }
-    if (grammar.sampler_ == nullptr) {
-      return Error{ErrorCode::kInvalidOption, "grammar is not valid GBNF with a rule named root" +
-                                                  (log.last_error().empty() ? "" : ": " + log.last_error())};
-    }
+    if (grammar.sampler_ == nullptr)
+      return Error{ErrorCode::kInvalidOption, "grammar is refused by llama.cpp: " + UntrustedText(reason).for_log(200)};
     return grammar;
   }
 

@@ -159,10 +159,26 @@ TEST_F(LlamaModelTest, AGrammarForcesTheOutputsForm) {
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_THAT(answer->text.bytes(), ::testing::AnyOf("yes", "no", "perhaps"));
   EXPECT_EQ(answer->finish, FinishReason::kEnd);
-  options.grammar = "root ::= \"unclosed";
-  const auto refused = model().generate(PromptBuilder::chat().user("?").build(), options);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidOption);
+}
+
+TEST_F(LlamaModelTest, ABrokenGrammarIsAnErrorWithItsReasonAndNothingIsPrinted) {
+  GenerateOptions options = greedy(10);
+  const std::pair<const char*, const char*> cases[] = {
+      {"root ::= \"unclosed", "line 1, column 19: unexpected end of input"},
+      {"root ::= <|no such token|>", "invalid token"},
+      {"root ::= root \"a\" | \"b\"", "left recursion"},
+  };
+  for (const auto& [grammar, reason] : cases) {
+    options.grammar = grammar;
+    ::testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStdout();
+    const auto refused = model().generate(PromptBuilder::chat().user("?").build(), options);
+    EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+    ASSERT_FALSE(refused.ok()) << grammar;
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidOption);
+    EXPECT_THAT(refused.error().message, HasSubstr(reason));
+  }
 }
 
 TEST_F(LlamaModelTest, AStopStringEndsTheTextBeforeIt) {
