@@ -144,30 +144,27 @@ class Crafting {
   /// Over everything that a search depends on, except how long it is.
   [[nodiscard]] std::string cache_key(const HotFlipJob& job, const PoisonDraft& draft, const FlipTrail& trail,
                                       const FlipSettings& settings) const {
-    Hasher hasher(Hasher::Kind::kBlake2b);
-    const auto field = [&hasher](std::string_view text) {
-      hasher.update(std::to_string(text.size()) + ":");
-      hasher.update(text);
-    };
-    field("flip trail 1");
+    FieldHasher hasher;
+    hasher.add("flip trail 1");
     for (const auto& [name, value] : attack_.parameters()) {
       if (name == "iterations" || name == "documents_per_query" || name == "clusters") continue;
-      field(name);
-      field(value);
+      hasher.add(name);
+      hasher.add(value);
     }
     const EncoderInfo& encoder = encoder_.info();
-    field(encoder.model_hash);
-    field(encoder.passage_prefix);
-    field(std::string(pooling_name(encoder.pooling)) + std::to_string(encoder.max_tokens) +
-          (encoder.normalized ? "n" : "p"));
-    field(std::to_string(settings.seed));
-    field(settings.stream);
-    field(job.source->text.bytes());
-    for (const SlotGroup& group : draft.groups()) field(std::to_string(group.at) + "+" + std::to_string(group.slots));
-    for (const TokenId id : trail.start) field(std::to_string(id));
+    hasher.add(encoder.model_hash);
+    hasher.add(encoder.passage_prefix);
+    hasher.add(std::string(pooling_name(encoder.pooling)) + std::to_string(encoder.max_tokens) +
+               (encoder.normalized ? "n" : "p"));
+    hasher.add(std::to_string(settings.seed));
+    hasher.add(settings.stream);
+    hasher.add(job.source->text.bytes());
+    for (const SlotGroup& group : draft.groups())
+      hasher.add(std::to_string(group.at) + "+" + std::to_string(group.slots));
+    for (const TokenId id : trail.start) hasher.add(std::to_string(id));
     std::string target(job.group->centre.size() * sizeof(float), '\0');
     std::memcpy(target.data(), job.group->centre.data(), target.size());
-    field(target);
+    hasher.add(target);
     return std::string(attack_.name()) + "/" + to_hex(hasher.finish());
   }
 

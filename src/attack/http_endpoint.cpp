@@ -42,22 +42,18 @@ class HttpEndpoint final : public RagEndpoint {
   bool removes_one() const noexcept override { return adapter_.remove.has_value(); }
 
   std::string identity() const override {
-    Hasher hasher(Hasher::Kind::kBlake2b);
-    const auto field = [&hasher](std::string_view text) {
-      hasher.update(std::to_string(text.size()) + ":");
-      hasher.update(text);
+    FieldHasher hasher;
+    const auto request = [&hasher](const EndpointRequest& each) {
+      for (const std::string* part : {&each.method, &each.path, &each.body}) hasher.add(*part);
     };
-    const auto request = [&field](const EndpointRequest& each) {
-      for (const std::string* part : {&each.method, &each.path, &each.body}) field(*part);
-    };
-    field(adapter_.name);
-    for (const auto& [name, value] : adapter_.headers) field(name + ": " + without_secrets(value, adapter_));
+    hasher.add(adapter_.name);
+    for (const auto& [name, value] : adapter_.headers) hasher.add(name + ": " + without_secrets(value, adapter_));
     request(adapter_.add);
-    field(std::to_string(adapter_.settle_ms));
+    hasher.add(std::to_string(adapter_.settle_ms));
     request(adapter_.ask);
     for (const std::string* place : {&adapter_.answer, &adapter_.finish, &adapter_.sources, &adapter_.retrieved})
-      field(*place);
-    for (const std::string& word : adapter_.cut_short) field(word);
+      hasher.add(*place);
+    for (const std::string& word : adapter_.cut_short) hasher.add(word);
     if (adapter_.retrieve) request(*adapter_.retrieve);
     return to_hex(hasher.finish());
   }

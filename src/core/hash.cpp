@@ -97,4 +97,30 @@ Digest Hasher::finish() {
   return digest;
 }
 
+FieldHasher::FieldHasher(Lengths lengths) : lengths_(lengths), hasher_(Hasher::Kind::kBlake2b) {}
+
+FieldHasher& FieldHasher::add(std::string_view text) {
+  if (lengths_ == Lengths::kBinary) {
+    add(static_cast<std::int64_t>(text.size()));
+  } else {
+    hasher_.update(std::to_string(text.size()) + ":");
+  }
+  return add_raw(text);
+}
+
+FieldHasher& FieldHasher::add(const Digest& digest) {
+  return add(std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
+}
+
+FieldHasher& FieldHasher::add(std::int64_t number) {
+  return add_raw(std::string_view(reinterpret_cast<const char*>(&number), sizeof number));
+}
+
+FieldHasher& FieldHasher::add_raw(std::string_view bytes) {
+  hasher_.update(bytes);
+  return *this;
+}
+
+Digest FieldHasher::finish() { return hasher_.finish(); }
+
 }  // namespace casemate

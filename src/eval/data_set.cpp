@@ -12,23 +12,19 @@ namespace casemate {
 namespace {
 
 Digest digest_of(const DataSet& data) {
-  Hasher hasher(Hasher::Kind::kBlake2b);
-  const auto field = [&hasher](std::string_view text) {
-    hasher.update(std::to_string(text.size()) + ":");
-    hasher.update(text);
-  };
+  FieldHasher hasher;
   for (const CorpusPassage& passage : data.passages) {
-    field(passage.id);
-    field(passage.text.bytes());
+    hasher.add(passage.id);
+    hasher.add(passage.text.bytes());
   }
   for (const AttackTarget& question : data.questions) {
-    field(question.query_id);
-    field(question.query.bytes());
-    field(question.gold_document);
-    for (const UntrustedText& answer : question.answers) field(answer.bytes());
+    hasher.add(question.query_id);
+    hasher.add(question.query.bytes());
+    hasher.add(question.gold_document);
+    for (const UntrustedText& answer : question.answers) hasher.add(answer.bytes());
   }
   for (const Judgements& judged : data.judgements) {
-    for (const auto& [document, grade] : judged) field(document + "=" + std::to_string(grade));
+    for (const auto& [document, grade] : judged) hasher.add(document + "=" + std::to_string(grade));
   }
   return hasher.finish();
 }

@@ -21,20 +21,16 @@ constexpr int kMostFailuresInARow = 3;
 
 /// Over everything that answers depend on.
 std::string digest_of(const RedTeamPlan& plan, const RagEndpoint& endpoint) {
-  Hasher hasher(Hasher::Kind::kBlake2b);
-  const auto field = [&hasher](std::string_view text) {
-    hasher.update(std::to_string(text.size()) + ":");
-    hasher.update(text);
-  };
-  field(endpoint.identity());
+  FieldHasher hasher;
+  hasher.add(endpoint.identity());
   for (const AttackTarget& target : plan.targets) {
-    field(target.query_id);
-    field(target.query.bytes());
+    hasher.add(target.query_id);
+    hasher.add(target.query.bytes());
   }
   for (const RedTeamAttack& attack : plan.attacks) {
-    field(attack.name);
-    for (const std::string& record : attack.records) field(record);
-    for (const CraftedQuery& query : attack.crafted.queries) field(query.query.bytes());
+    hasher.add(attack.name);
+    for (const std::string& record : attack.records) hasher.add(record);
+    for (const CraftedQuery& query : attack.crafted.queries) hasher.add(query.query.bytes());
   }
   return to_hex(hasher.finish()).substr(0, 16);
 }

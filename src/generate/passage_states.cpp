@@ -76,13 +76,11 @@ Result<std::unique_ptr<PassageStates>> PassageStates::create(const PassageStates
 }
 
 Digest PassageStates::key(std::string_view model_hash, std::string_view tenant, std::span<const TokenId> tokens) {
-  Hasher hash(Hasher::Kind::kBlake2b);
-  for (const std::string_view part : {model_hash, tenant}) {
-    hash.update(std::to_string(part.size()) + ":");
-    hash.update(part);
-  }
-  hash.update({reinterpret_cast<const char*>(tokens.data()), tokens.size_bytes()});
-  return hash.finish();
+  return FieldHasher()
+      .add(model_hash)
+      .add(tenant)
+      .add_raw({reinterpret_cast<const char*>(tokens.data()), tokens.size_bytes()})
+      .finish();
 }
 
 std::shared_ptr<const SequenceState> PassageStates::find(const Digest& key) {

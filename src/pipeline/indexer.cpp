@@ -46,27 +46,24 @@ std::string findings_json(const Document& document) {
 /// What makes a document the same as the one in the store. Labels and trust are in it so that a run with others
 /// replaces.
 Digest content_hash_of(const Document& document, const std::set<std::string>& labels, bool trusted) {
-  Hasher hasher(Hasher::Kind::kBlake2b);
-  const auto field = [&](std::string_view text) {
-    hasher.update(std::to_string(text.size()) + ":");
-    hasher.update(text);
-  };
-  field(document.title.bytes());
-  field(document.text.bytes());
-  field(format_name(document.format));
+  FieldHasher hasher;
+  hasher.add(document.title.bytes());
+  hasher.add(document.text.bytes());
+  hasher.add(format_name(document.format));
   for (const auto& [key, value] : document.metadata) {
-    field(key);
-    field(value);
+    hasher.add(key);
+    hasher.add(value);
   }
-  for (const std::string& label : labels) field("label " + label);
-  if (trusted) field("trusted");
+  for (const std::string& label : labels) hasher.add("label " + label);
+  if (trusted) hasher.add("trusted");
   // The same text may come from other markup: findings and the way back to the source belong to the record too.
-  field(findings_json(document));
+  hasher.add(findings_json(document));
   for (const OffsetMap::Piece& piece : document.offsets.pieces()) {
     const std::size_t numbers[] = {piece.text.begin, piece.text.end, piece.source.begin, piece.source.end};
-    hasher.update(std::string_view(reinterpret_cast<const char*>(numbers), sizeof numbers));
+    hasher.add_raw(std::string_view(reinterpret_cast<const char*>(numbers), sizeof numbers));
   }
-  for (const PageStart& page : document.pages) field(std::to_string(page.number) + "@" + std::to_string(page.begin));
+  for (const PageStart& page : document.pages)
+    hasher.add(std::to_string(page.number) + "@" + std::to_string(page.begin));
   return hasher.finish();
 }
 

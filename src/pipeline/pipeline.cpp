@@ -157,15 +157,10 @@ Result<Candidates> Pipeline::State::find(const DefenceQuery& query, const QueryO
   if (!outcome) return Error{outcome.error().code, stage.stage + ": " + outcome.error().message};
   stage.verdicts = std::move(outcome->verdicts);
   stage.notes = std::move(outcome->notes);
+  const auto snapshot = parts.store->snapshot(options.tenant);
+  if (!snapshot) return snapshot.error();
+  outcome->candidates.searched = allowed ? allowed->size() : (*snapshot)->live_chunks();
   return std::move(outcome->candidates);
-}
-
-Result<std::size_t> Pipeline::State::searched_passages(const QueryOptions& options,
-                                                       const VectorSnapshot& snapshot) const {
-  if (options.filter.lets_everything_through()) return snapshot.live_chunks();
-  const auto selected = parts.store->select(options.tenant, options.filter);
-  if (!selected) return selected.error();
-  return (*selected)->size();
 }
 
 Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOptions& options,
@@ -208,9 +203,7 @@ Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOpt
   const auto snapshot = state_->parts.store->snapshot(options.tenant);
   if (!snapshot) return snapshot.error();
   note_damage(**snapshot, first);
-  const auto searched = state_->searched_passages(options, **snapshot);
-  if (!searched) return searched.error();
-  first.passages_in = *searched;
+  first.passages_in = found->searched;
   std::shared_ptr<const DenseIndex> index;
   if (mode != RetrievalMode::kBm25 && !state_->defences.empty()) {
     auto dense = state_->retrievers.at(mode)->dense_index(options.tenant);

@@ -39,9 +39,6 @@ struct Pipeline::State {
   [[nodiscard]] int max_new_tokens(const QueryOptions& options) const {
     return std::clamp(options.max_new_tokens.value_or(policy.max_new_tokens), 1, policy.max_new_tokens);
   }
-  /// How many passages a search looks at: the tenant's, or those that the filter lets through.
-  [[nodiscard]] Result<std::size_t> searched_passages(const QueryOptions& options,
-                                                      const VectorSnapshot& snapshot) const;
   /// What an aggregating policy needs.
   [[nodiscard]] Status prepare_generation();
   /// Answers from passages that were found, in the policy's way.

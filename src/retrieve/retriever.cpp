@@ -149,7 +149,10 @@ Result<std::vector<Candidates>> Retriever::retrieve(std::string_view tenant, std
     if (!selected) return selected.error();
     allowed = *std::move(selected);
   }
+  const auto snapshot = state_->store->snapshot(tenant);
+  if (!snapshot) return snapshot.error();
   std::vector<Candidates> out(queries.size());
+  for (Candidates& candidates : out) candidates.searched = allowed ? allowed->size() : (*snapshot)->live_chunks();
   const int depth = options.mode == RetrievalMode::kHybrid ? std::max(top_k, options.fusion_depth) : top_k;
   std::vector<std::vector<DenseHit>> dense(queries.size());
   if (options.mode != RetrievalMode::kBm25) {

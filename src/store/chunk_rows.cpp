@@ -13,7 +13,7 @@ constexpr std::string_view kColumns =
 
 Digest checksum_of(const StoreId& store, const ChunkRow& row) {
   const StoredChunk& chunk = row.chunk;
-  return RowHasher(store)
+  return row_hasher(store)
       .add(chunk.id)
       .add(row.document_row)
       .add(chunk.ordinal)

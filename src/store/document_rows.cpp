@@ -18,7 +18,7 @@ constexpr std::string_view kSelect =
 
 Digest checksum_of(const StoreId& store, const DocumentRow& row) {
   const StoredDocument& document = row.document;
-  RowHasher hasher(store);
+  FieldHasher hasher = row_hasher(store);
   hasher.add(row.row).add(document.tenant).add(document.id).add(document.title.bytes()).add(document.source_path);
   hasher.add(document.format).add(document.content_hash).add(row.attributes_hash).add(document.trusted ? 1 : 0);
   hasher.add(document.metadata_json).add(document.findings_json).add(document.ingested_at);
@@ -95,7 +95,7 @@ std::vector<TenantRow> list_tenants(Database& database) {
 }
 
 Digest attributes_hash(const NewDocument& document) {
-  RowHasher hasher(StoreId{});
+  FieldHasher hasher = row_hasher(StoreId{});
   hasher.add(document.title.bytes()).add(document.source_path).add(document.format).add(document.trusted ? 1 : 0);
   hasher.add(document.metadata_json).add(document.findings_json).add(static_cast<std::int64_t>(document.chunks.size()));
   hasher.add(static_cast<std::int64_t>(document.labels.size()));

@@ -56,7 +56,7 @@ TenantRow tenant_row(Database& database, std::string_view name) {
 
 std::string cache_scope(const Digest& content_hash, std::string_view key, std::string_view value,
                         const StoreId& store) {
-  const Digest digest = RowHasher(store).add(content_hash).add(key).add(value).finish();
+  const Digest digest = row_hasher(store).add(content_hash).add(key).add(value).finish();
   return std::string(reinterpret_cast<const char*>(digest.data()), digest.size());
 }
 

@@ -24,6 +24,19 @@ TEST(Hash, PiecesGiveTheHashOfTheWhole) {
   }
 }
 
+TEST(Hash, FieldsAreHashedWithTheirLengths) {
+  EXPECT_EQ(FieldHasher().add("ab").add("").add_raw("xy").finish(), blake2b("2:ab0:xy"));
+  EXPECT_NE(FieldHasher().add("ab").add("c").finish(), FieldHasher().add("a").add("bc").finish());
+  // Stores and passage states on disk have these forms.
+  const std::string length("\2\0\0\0\0\0\0\0", 8);
+  const std::string minus_one(8, '\xff');
+  EXPECT_EQ(FieldHasher(FieldHasher::Lengths::kBinary).add("ab").add(std::int64_t{-1}).finish(),
+            blake2b(length + "ab" + minus_one));
+  const Digest digest = blake2b("x");
+  EXPECT_EQ(FieldHasher().add(digest).finish(),
+            blake2b("32:" + std::string(reinterpret_cast<const char*>(digest.data()), digest.size())));
+}
+
 TEST(Hash, AKeyChangesTheHash) { EXPECT_NE(blake2b_keyed("abc", "k"), blake2b("abc")); }
 
 TEST(Hash, HexGoesBothWaysAndRefusesOtherDigits) {

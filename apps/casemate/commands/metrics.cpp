@@ -86,6 +86,13 @@ struct CompareChoice {
   std::uint64_t seed = 0;
 };
 
+/// Of queries that only one of two logs has.
+void say_left_out(Context& context, std::size_t only_in_first, std::size_t only_in_second) {
+  if (only_in_first + only_in_second == 0) return;
+  context.say(std::to_string(only_in_first) + " queries are in the first log alone and " +
+              std::to_string(only_in_second) + " in the second: left out");
+}
+
 int run_compare(Context& context, const CompareChoice& choice) {
   const auto first = read_per_query(choice.first, choice.metric);
   if (!first) return context.fail(first.error());
@@ -118,10 +125,7 @@ int run_compare(Context& context, const CompareChoice& choice) {
             << " [" << compared->interval.low << ", " << compared->interval.high << "], p " << std::defaultfloat
             << compared->p << " (" << test << "; " << compared->discordant() << " discordant: " << compared->only_first
             << " better in the first, " << compared->only_second << " in the second)\n";
-  if (joined.only_in_first + joined.only_in_second > 0) {
-    context.say(std::to_string(joined.only_in_first) + " queries are in the first log alone and " +
-                std::to_string(joined.only_in_second) + " in the second: left out");
-  }
+  say_left_out(context, joined.only_in_first, joined.only_in_second);
   return kDone;
 }
 
@@ -147,10 +151,7 @@ int run_agreement(Context& context, const CompareChoice& choice) {
   if (interval) std::cout << " [" << interval->low << ", " << interval->high << "]";
   std::cout << ", the same passages for " << agreement->same_ids << "; share of passages in both " << agreement->shared
             << '\n';
-  if (agreement->only_in_first + agreement->only_in_second > 0) {
-    context.say(std::to_string(agreement->only_in_first) + " queries are in the first log alone and " +
-                std::to_string(agreement->only_in_second) + " in the second: left out");
-  }
+  say_left_out(context, agreement->only_in_first, agreement->only_in_second);
   return kDone;
 }
 

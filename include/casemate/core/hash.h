@@ -44,4 +44,27 @@ class Hasher {
   std::unique_ptr<State> state_;
 };
 
+/// BLAKE2b-256 over a list of fields. Texts have their length before them, so that no two different lists hash alike by
+/// shifting bytes from one field to the next; what has a fixed number of bytes needs none.
+class FieldHasher {
+ public:
+  /// How a length is written. What is kept on a disk depends on it, so each place keeps to its own.
+  enum class Lengths : std::uint8_t {
+    kDecimal,  ///< digits and a colon
+    kBinary,   ///< int64 in the machine's byte order
+  };
+  explicit FieldHasher(Lengths lengths = Lengths::kDecimal);
+
+  FieldHasher& add(std::string_view text);
+  FieldHasher& add(const Digest& digest);  ///< as a text
+  FieldHasher& add(std::int64_t number);   ///< as its 8 bytes, without a length
+  FieldHasher& add_raw(std::string_view bytes);
+  /// Ends it; call once.
+  [[nodiscard]] Digest finish();
+
+ private:
+  Lengths lengths_;
+  Hasher hasher_;
+};
+
 }  // namespace casemate

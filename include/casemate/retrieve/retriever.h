@@ -53,6 +53,7 @@ struct Candidates {
   /// How the dense part was found: not exact means that near passages may be missing.
   CandidateMethod method = CandidateMethod::kExact;
   std::vector<std::string> notes{};  ///< what a reader must know about that
+  std::size_t searched = 0;  ///< passages that could be found: the tenant's, or those that the filter lets through
 };
 
 /// Undefended retrieval over a store. Thread-safe. Keeps one dense index a tenant and makes it anew after a commit.
