@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "certify/group_choices.h"
+#include "certify/stopped.h"
 
 namespace casemate {
 namespace {
@@ -44,7 +45,7 @@ std::int64_t group_count(std::int64_t passages, std::int64_t group_size) noexcep
 }
 
 Result<std::vector<BenignCase>> benign_cases(std::int64_t passages, std::int64_t group_size, std::int64_t malicious,
-                                             PassageThreat threat) {
+                                             PassageThreat threat, const std::stop_token& stop) {
   if (passages < 1 || group_size < 1 || malicious < 0 || malicious > passages) {
     return Error{ErrorCode::kInvalidArgument,
                  "expected at least one passage, groups of at least one, and 0 to k malicious passages"};
@@ -71,6 +72,7 @@ Result<std::vector<BenignCase>> benign_cases(std::int64_t passages, std::int64_t
       if (((gone >> rank) & 1U) == 0) clean.push_back(static_cast<std::uint32_t>(rank));
     }
     for (certify::GroupChoices place(k, bad); place.valid(); place.next()) {
+      if (stop.stop_requested()) return certify::stopped();
       distinct.insert(benign_groups(clean, place.mask(), k, size));
       if (size == 1) break;
     }

@@ -75,7 +75,7 @@ class Certifier {
     PromptedAnswers prompted(model_, question_, options_, stop_);
     auto outcome =
         certify_keyword(evidence.groups, emitted, {options_.threshold, certify_.epsilon, certify_.max_model_calls},
-                        setting_, prompted.callback());
+                        setting_, prompted.callback(), stop_);
     if (!outcome) return outcome.error();
     evidence.hint_sets = std::move(outcome->hint_sets);
     auto out = made(outcome->live, std::move(evidence));
@@ -117,7 +117,7 @@ class Certifier {
         !answer_.steps.empty() && (model_.is_end_token(answer_.steps.back().token) ||
                                    static_cast<std::int64_t>(answer_.steps.size()) == evidence.max_new_tokens);
     if (!whole) return refused("the answer was cut by the model's context");
-    auto outcome = certify_decoding(evidence, vocabulary, setting_);
+    auto outcome = certify_decoding(evidence, vocabulary, setting_, stop_);
     if (!outcome) return outcome.error();
     if (!heard && outcome->k_prime == 0)
       outcome->limited_by = "every group declines, or nearly so, and one that does not may decide alone under this eta";

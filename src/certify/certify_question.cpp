@@ -8,6 +8,7 @@
 #include "casemate/certify/voting.h"
 #include "casemate/generate/decoding_session.h"
 #include "certify/prompted_answers.h"
+#include "certify/stopped.h"
 
 namespace casemate {
 namespace {
@@ -30,8 +31,10 @@ struct Cases {
   }
 };
 
-Result<Cases> cases_of(std::size_t passages, const RobustOptions& options, const CertifyQuestionOptions& certify) {
-  auto cases = benign_cases(static_cast<std::int64_t>(passages), options.group_size, certify.malicious, certify.threat);
+Result<Cases> cases_of(std::size_t passages, const RobustOptions& options, const CertifyQuestionOptions& certify,
+                       const std::stop_token& stop) {
+  auto cases =
+      benign_cases(static_cast<std::int64_t>(passages), options.group_size, certify.malicious, certify.threat, stop);
   if (!cases) return cases.error();
   Cases out;
   out.cases = *std::move(cases);
@@ -52,11 +55,12 @@ CaseOutcome refused(std::string reason) {
 
 /// The least tau over all cases, or the first that is not certified.
 template <typename CertifyCase>
-Result<CaseOutcome> least(const Cases& cases, const CertifyCase& certify_case) {
+Result<CaseOutcome> least(const Cases& cases, const std::stop_token& stop, const CertifyCase& certify_case) {
   CaseOutcome out;
   out.certified = true;
   bool first = true;
   for (const BenignCase& each : cases.cases) {
+    if (stop.stop_requested()) return certify::stopped();
     const Result<CaseOutcome> one = certify_case(each);
     if (!one) return one.error();
     out.outcomes += one->outcomes;
@@ -81,8 +85,9 @@ Result<bool> is_unstable(const GroupAnswer& answer, Billionths epsilon) {
 }
 
 Result<CaseOutcome> by_votes(const Question& question, const std::vector<GroupAnswer>& answers, const Cases& cases,
-                             const CertifyQuestionOptions& certify, const ScoreAnswer& score) {
-  return least(cases, [&](const BenignCase& each) -> Result<CaseOutcome> {
+                             const CertifyQuestionOptions& certify, const ScoreAnswer& score,
+                             const std::stop_token& stop) {
+  return least(cases, stop, [&](const BenignCase& each) -> Result<CaseOutcome> {
     std::vector<std::int64_t> counts(question.options.size(), 0);
     std::int64_t corrupted = each.corrupted_groups;
     for (const std::size_t group : cases.of(each)) {
@@ -114,7 +119,7 @@ Result<CaseOutcome> by_keywords(LanguageModel& model, const Question& question, 
                                 const CertifyQuestionOptions& certify, const ScoreAnswer& score,
                                 const std::stop_token& stop) {
   PromptedAnswers prompted(model, question, options, stop);
-  return least(cases, [&](const BenignCase& each) -> Result<CaseOutcome> {
+  return least(cases, stop, [&](const BenignCase& each) -> Result<CaseOutcome> {
     KeywordCase benign;
     benign.corrupted_groups = each.corrupted_groups;
     for (const std::size_t group : cases.of(each)) {
@@ -127,7 +132,7 @@ Result<CaseOutcome> by_keywords(LanguageModel& model, const Question& question, 
       }
     }
     return certify_keyword_case(benign, {options.threshold, certify.epsilon, certify.max_model_calls},
-                                prompted.callback(), score);
+                                prompted.callback(), score, stop);
   });
 }
 
@@ -235,7 +240,7 @@ Result<CaseOutcome> by_decoding(LanguageModel& model, const Question& question, 
     if (!text) return text.error();
     return score(UntrustedText(*std::move(text)));
   };
-  return least(cases, [&](const BenignCase& each) -> Result<CaseOutcome> {
+  return least(cases, stop, [&](const BenignCase& each) -> Result<CaseOutcome> {
     DecodingCaseOptions case_options;
     case_options.rule = {eta->billionths(), certify.epsilon, static_cast<std::int64_t>(model.info().vocabulary_size)};
     case_options.corrupted_groups = each.corrupted_groups;
@@ -254,7 +259,7 @@ Result<CaseOutcome> by_decoding(LanguageModel& model, const Question& question, 
     }
     if (counting.empty()) return refused("every benign group declines, or nearly so");
     decoding.groups = [&](std::span<const std::int32_t> prefix) { return prefixes.groups(prefix, counting); };
-    auto outcome = certify_decoding_case(decoding, case_options);
+    auto outcome = certify_decoding_case(decoding, case_options, stop);
     if (!outcome && outcome.error().code == ErrorCode::kLimit) return refused(outcome.error().message);
     return outcome;
   });
@@ -268,14 +273,14 @@ Result<CaseOutcome> certify_question(LanguageModel& model, const Question& quest
                                      std::stop_token stop) {
   if (Status valid = validate(options); !valid) return valid.error();
   if (Status fits = check_question(question, passages, options); !fits) return fits.error();
-  const auto cases = cases_of(passages.size(), options, certify);
+  const auto cases = cases_of(passages.size(), options, certify, stop);
   if (!cases) return cases.error();
   if (cases->groups.empty()) return refused("no group without a malicious passage is left");
   if (options.method == Aggregation::kDecoding)
     return by_decoding(model, question, passages, options, *cases, certify, score, stop);
   auto isolated = answer_groups(model, question, passages, cases->groups, options, stop);
   if (!isolated) return isolated.error();
-  if (options.method == Aggregation::kVoting) return by_votes(question, isolated->groups, *cases, certify, score);
+  if (options.method == Aggregation::kVoting) return by_votes(question, isolated->groups, *cases, certify, score, stop);
   return by_keywords(model, question, options, isolated->groups, *cases, certify, score, stop);
 }
 

@@ -7,6 +7,7 @@
 #include "casemate/certify/benign_cases.h"
 #include "certify/group_choices.h"
 #include "certify/step_sums.h"
+#include "certify/stopped.h"
 
 namespace casemate {
 namespace {
@@ -76,7 +77,7 @@ bool is_forced(const StepReach& reach, const DecodingStep& step) {
 }  // namespace
 
 Result<LiveOutcome> certify_decoding(const DecodingEvidence& evidence, std::int64_t vocabulary,
-                                     const LiveSetting& setting) {
+                                     const LiveSetting& setting, const std::stop_token& stop) {
   const DecodingRule rule{evidence.eta, setting.epsilon, vocabulary};
   const Roles roles = roles_of(evidence, setting.epsilon);
   if (Status valid = check(evidence, roles, rule, setting); !valid) return valid.error();
@@ -113,6 +114,7 @@ Result<LiveOutcome> certify_decoding(const DecodingEvidence& evidence, std::int6
       }
       for (std::size_t i = 0; i < tables.size(); ++i) {
         for (GroupChoices choice(n, r); choice.valid(); choice.next()) {
+          if (stop.stop_requested()) return certify::stopped();
           const certify::StepSums& sums = tables[i].sums_without(choice.mask());
           if (is_forced(certify::reach_of_sums(sums, taken + roles.unstable, rule), evidence.steps[i])) continue;
           out.limited_by = "token " + std::to_string(i + 1) + " is not forced" + malicious;

@@ -4,6 +4,7 @@
 
 #include "casemate/certify/decoding.h"
 #include "certify/step_sums.h"
+#include "certify/stopped.h"
 
 namespace casemate {
 namespace {
@@ -13,11 +14,13 @@ using Output = std::vector<std::int32_t>;
 /// Depth-first search over every output that the attacker can bring about.
 class DecodingTree {
  public:
-  DecodingTree(const DecodingModel& model, const DecodingCaseOptions& options) : model_(model), options_(options) {}
+  DecodingTree(const DecodingModel& model, const DecodingCaseOptions& options, const std::stop_token& stop)
+      : model_(model), options_(options), stop_(stop) {}
 
   Result<CaseOutcome> search() {
     std::vector<Output> open = {{}};
     while (!open.empty()) {
+      if (stop_.stop_requested()) return certify::stopped();
       const Output prefix = std::move(open.back());
       open.pop_back();
       if (is_whole(prefix)) {
@@ -75,6 +78,7 @@ class DecodingTree {
 
   const DecodingModel& model_;
   const DecodingCaseOptions& options_;
+  const std::stop_token& stop_;
   CaseOutcome out_;
 };
 
@@ -93,12 +97,13 @@ Result<StepReach> decoding_reach(std::span<const SparseProbabilities> benign, st
   return certify::reach_of_sums(table.sums_without(0), corrupted_groups, rule);
 }
 
-Result<CaseOutcome> certify_decoding_case(const DecodingModel& model, const DecodingCaseOptions& options) {
+Result<CaseOutcome> certify_decoding_case(const DecodingModel& model, const DecodingCaseOptions& options,
+                                          const std::stop_token& stop) {
   if (Status valid = certify::check_rule(options.rule); !valid) return valid.error();
   if (options.max_new_tokens < 1 || options.max_steps < 1) {
     return Error{ErrorCode::kInvalidOption, "max_new_tokens, max_steps: expected at least 1"};
   }
-  return DecodingTree(model, options).search();
+  return DecodingTree(model, options, stop).search();
 }
 
 }  // namespace casemate

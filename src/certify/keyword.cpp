@@ -7,6 +7,7 @@
 #include "casemate/certify/benign_cases.h"
 #include "casemate/certify/normal_form.h"
 #include "certify/group_choices.h"
+#include "certify/stopped.h"
 
 namespace casemate {
 namespace {
@@ -44,8 +45,8 @@ Status check_groups(std::span<const KeywordGroup> groups, const HintSet& emitted
 class LiveKeyword {
  public:
   LiveKeyword(std::span<const KeywordGroup> groups, const HintSet& emitted, const KeywordOptions& options,
-              Billionths epsilon, const AnswerFromHints& answer)
-      : emitted_(emitted), options_(options), epsilon_(epsilon), answer_(answer) {
+              Billionths epsilon, const AnswerFromHints& answer, const std::stop_token& stop)
+      : emitted_(emitted), options_(options), epsilon_(epsilon), answer_(answer), stop_(stop) {
     expected_ = certify::normal_form(emitted.answer.bytes());
     known_.emplace(emitted.keywords, emitted);
     for (const KeywordGroup& group : groups) {
@@ -72,6 +73,7 @@ class LiveKeyword {
     }
     reached_.clear();
     for (GroupChoices choice(groups, taken); choice.valid(); choice.next()) {
+      if (stop_.stop_requested()) return certify::stopped();
       auto reason = try_choice(choice.mask(), taken + unstable_);
       if (!reason) return reason.error();
       if (*reason) return std::optional<std::string>(**reason + malicious);
@@ -107,6 +109,7 @@ class LiveKeyword {
       return Reason("2^" + std::to_string(bits) + " sets of hints can come about, more than the budget,");
     }
     for (std::uint64_t chosen = 0; chosen < (std::uint64_t{1} << bits); ++chosen) {
+      if (stop_.stop_requested()) return certify::stopped();
       auto reason = try_hints(certify::hint_set(reach, chosen));
       if (!reason || *reason) return reason;
     }
@@ -133,6 +136,7 @@ class LiveKeyword {
   const KeywordOptions& options_;
   Billionths epsilon_;
   const AnswerFromHints& answer_;
+  const std::stop_token& stop_;
   std::string expected_;
   std::vector<const Words*> stable_;  ///< null: abstains
   std::int64_t unstable_ = 0;
@@ -164,12 +168,12 @@ std::optional<std::vector<std::string>> kept_keywords(std::span<const KeywordGro
 
 Result<KeywordLiveOutcome> certify_keyword(std::span<const KeywordGroup> groups, const HintSet& emitted,
                                            const KeywordOptions& options, const LiveSetting& setting,
-                                           const AnswerFromHints& answer) {
+                                           const AnswerFromHints& answer, const std::stop_token& stop) {
   if (Status valid = certify::check_options(options); !valid) return valid.error();
   if (Status valid = check_groups(groups, emitted, setting); !valid) return valid.error();
   HintSet valid_emitted = emitted;
   valid_emitted.answer = UntrustedText(emitted.answer.for_json());
-  LiveKeyword live(groups, valid_emitted, options, setting.epsilon, answer);
+  LiveKeyword live(groups, valid_emitted, options, setting.epsilon, answer, stop);
   KeywordLiveOutcome out;
   for (std::int64_t k_prime = 1; k_prime <= setting.passages; ++k_prime) {
     auto refused = live.refuse(k_prime);

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "certify/keyword.h"
+#include "certify/stopped.h"
 
 namespace casemate {
 
@@ -59,7 +60,8 @@ Result<KeywordReach> keyword_reach(const KeywordCase& benign, const KeywordThres
 }
 
 Result<CaseOutcome> certify_keyword_case(const KeywordCase& benign, const KeywordOptions& options,
-                                         const AnswerFromHints& answer, const ScoreAnswer& score) {
+                                         const AnswerFromHints& answer, const ScoreAnswer& score,
+                                         const std::stop_token& stop) {
   if (Status valid = certify::check_options(options); !valid) return valid.error();
   const auto reach = keyword_reach(benign, options.rule);
   if (!reach) return reach.error();
@@ -77,6 +79,7 @@ Result<CaseOutcome> certify_keyword_case(const KeywordCase& benign, const Keywor
                   std::to_string(options.max_model_calls) + " model calls");
   }
   for (std::uint64_t chosen = 0; chosen < (std::uint64_t{1} << bits); ++chosen) {
+    if (stop.stop_requested()) return certify::stopped();
     const auto answered = answer(certify::hint_set(*reach, chosen));
     if (!answered) return answered.error();
     ++out.model_calls;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,8 +35,9 @@ struct BenignCase {
 /// consecutive passages, in order of their groups. A certificate holds where it holds in each of them; fewer malicious
 /// passages are covered, since an attacker may leave a passage as it was. Injection supposes a retriever in which
 /// added passages never reorder clean ones. Error: InvalidArgument for k or group_size below 1, or k' outside [0, k];
-/// Limit for more than 2^20 placements.
+/// Limit for more than 2^20 placements; Cancelled.
 [[nodiscard]] Result<std::vector<BenignCase>> benign_cases(std::int64_t passages, std::int64_t group_size,
-                                                           std::int64_t malicious, PassageThreat threat);
+                                                           std::int64_t malicious, PassageThreat threat,
+                                                           const std::stop_token& stop = {});
 
 }  // namespace casemate

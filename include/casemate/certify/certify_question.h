@@ -25,7 +25,8 @@ struct CertifyQuestionOptions {
 /// answer that `malicious` passages can bring about (RobustRAG's tau, the least over all benign cases). Passages are
 /// the clean retrieval. The second prompt is asked once for each set of hints, over all cases. Not certified, with the
 /// reason, where any case is not. `score` is at least 0.
-/// Error: as `answer_robustly`; InvalidOption; Limit for more placements or groups than can be looked at.
+/// Error: as `answer_robustly`; InvalidOption; Limit for more placements or groups than can be looked at; Cancelled,
+/// within one call of the model.
 [[nodiscard]] Result<CaseOutcome> certify_question(LanguageModel& model, const Question& question,
                                                    std::span<const PromptPassage> passages,
                                                    const RobustOptions& options, const CertifyQuestionOptions& certify,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -66,14 +67,15 @@ struct DecodingCaseOptions {
 
 /// Certificate over a data set, one case: tau is the least score of any output, found depth-first. Not certified, with
 /// the reason, where any token can be emitted or the budget runs out. Error: InvalidOption; what `decoding_reach` and
-/// the callbacks say.
-[[nodiscard]] Result<CaseOutcome> certify_decoding_case(const DecodingModel& model, const DecodingCaseOptions& options);
+/// the callbacks say; Cancelled, after at most one more look at a prefix.
+[[nodiscard]] Result<CaseOutcome> certify_decoding_case(const DecodingModel& model, const DecodingCaseOptions& options,
+                                                        const std::stop_token& stop = {});
 
 /// The largest k' for which every emitted token of `evidence` is forced. Error: InvalidOption; InvalidArgument as
 /// `decoding_reach`, for a number of groups that does not fit the setting or exceeds 64, or probabilities of a group
 /// that abstains or is unstable (or none of one that answers). Where there are too many choices of groups (2^16 a step,
-/// 2^28 looks at a number in all), the largest k' that was looked at counts, and `limited_by` says so.
+/// 2^28 looks at a number in all), the largest k' that was looked at counts, and `limited_by` says so. Cancelled.
 [[nodiscard]] Result<LiveOutcome> certify_decoding(const DecodingEvidence& evidence, std::int64_t vocabulary,
-                                                   const LiveSetting& setting);
+                                                   const LiveSetting& setting, const std::stop_token& stop = {});
 
 }  // namespace casemate

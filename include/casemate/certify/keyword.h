@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -47,9 +48,10 @@ struct KeywordOptions {
 
 /// Certificate over a data set, one case. Not certified, with the reason: where attacker_words or no_retrieval, where
 /// there are more sets than max_model_calls, or where a second prompt's margin is at most 2 epsilon.
-/// Error: InvalidOption; what the callbacks say.
+/// Error: InvalidOption; what the callbacks say; Cancelled, after at most one more call of `answer`.
 [[nodiscard]] Result<CaseOutcome> certify_keyword_case(const KeywordCase& benign, const KeywordOptions& options,
-                                                       const AnswerFromHints& answer, const ScoreAnswer& score);
+                                                       const AnswerFromHints& answer, const ScoreAnswer& score,
+                                                       const std::stop_token& stop = {});
 
 struct KeywordLiveOutcome {
   LiveOutcome live;
@@ -64,10 +66,11 @@ struct KeywordLiveOutcome {
 /// there are too many choices of groups (2^16 a k', 2^24 looks at a word in all) the largest k' that was looked at
 /// counts, and `limited_by` says so. Error:
 /// InvalidOption; InvalidArgument for a number of groups that does not fit the setting, more than 64 groups, or words
-/// that are not ascending; what the callback says.
+/// that are not ascending; what the callback says; Cancelled, after at most one more call of it.
 [[nodiscard]] Result<KeywordLiveOutcome> certify_keyword(std::span<const KeywordGroup> groups, const HintSet& emitted,
                                                          const KeywordOptions& options, const LiveSetting& setting,
-                                                         const AnswerFromHints& answer = {});
+                                                         const AnswerFromHints& answer = {},
+                                                         const std::stop_token& stop = {});
 
 /// The words that inference keeps of `groups`, ascending by bytes; nothing to do with certificates but for tests and
 /// callers that need the same words. Unset where no group answers.
