@@ -51,6 +51,10 @@ Verdict verdict_of(const PassageCandidate& candidate, Decision decision, std::st
   return verdict;
 }
 
+Error cancelled(std::string_view defence) {
+  return {ErrorCode::kCancelled, "stopped in defence " + std::string(defence)};
+}
+
 std::string parameter_text(double value) {
   std::array<char, 32> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;

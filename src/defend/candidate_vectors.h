@@ -23,6 +23,9 @@ namespace casemate {
 /// A verdict about `candidate`, its id and document filled in.
 [[nodiscard]] Verdict verdict_of(const PassageCandidate& candidate, Decision decision, std::string reason);
 
+/// What a defence returns once its caller asked it to stop.
+[[nodiscard]] Error cancelled(std::string_view defence);
+
 /// A number as evidence parameters show it: shortest form that reads back the same.
 [[nodiscard]] std::string parameter_text(double value);
 

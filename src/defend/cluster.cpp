@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "casemate/text/rouge.h"
 #include "defend/candidate_vectors.h"
@@ -59,11 +60,13 @@ Clustering two_means_from(std::span<const PassageCandidate> pool, std::size_t fi
 }
 
 /// Spherical k-means with two clusters. It starts once from each candidate and the one farthest from it; the best
-/// clustering wins, the first of several.
-std::array<Members, 2> two_means(std::span<const PassageCandidate> pool, const std::vector<double>& cosines) {
+/// clustering wins, the first of several. Nothing once it is asked to stop.
+std::optional<std::array<Members, 2>> two_means(std::span<const PassageCandidate> pool,
+                                                const std::vector<double>& cosines, const std::stop_token& stop) {
   const std::size_t n = pool.size();
   Clustering best;
   for (std::size_t i = 0; i < n; ++i) {
+    if (stop.stop_requested()) return std::nullopt;
     const auto row = cosines.begin() + static_cast<std::ptrdiff_t>(i * n);
     const auto farthest = std::min_element(row, row + static_cast<std::ptrdiff_t>(n)) - row;
     Clustering found = two_means_from(pool, i, static_cast<std::size_t>(farthest));
@@ -82,13 +85,15 @@ double density(const Members& members, const std::vector<double>& cosines, std::
   return pairs == 0 ? -1 : sum / static_cast<double>(pairs);
 }
 
-/// For each member its mean ROUGE-L to the others.
-std::vector<double> shared_wording(std::span<const PassageCandidate> pool, const Members& members) {
+/// For each member its mean ROUGE-L to the others. Nothing once it is asked to stop.
+std::optional<std::vector<double>> shared_wording(std::span<const PassageCandidate> pool, const Members& members,
+                                                  const std::stop_token& stop) {
   std::vector<std::vector<std::string>> words;
   for (const std::size_t i : members) words.push_back(rouge_words(pool[i].text.bytes()));
   std::vector<double> sums(members.size(), 0.0);
   for (std::size_t a = 0; a < members.size(); ++a) {
     for (std::size_t b = a + 1; b < members.size(); ++b) {
+      if (stop.stop_requested()) return std::nullopt;
       const double shared = rouge_l(words[a], words[b]).f;
       sums[a] += shared;
       sums[b] += shared;
@@ -116,7 +121,7 @@ Parameters Cluster::parameters() const {
 int Cluster::pool_size(int top_k) const noexcept { return std::max(top_k, options_.pool_size); }
 
 Result<DefendedRanking> Cluster::rank(const DefenceQuery& /*query*/, std::span<const PassageCandidate> candidates,
-                                      int top_k, std::stop_token /*stop*/) const {
+                                      int top_k, std::stop_token stop) const {
   const auto pool = pool_of(candidates, pool_size(top_k));
   if (Status good = require_embeddings(pool, name()); !good) return good.error();
   DefendedRanking ranking;
@@ -125,19 +130,21 @@ Result<DefendedRanking> Cluster::rank(const DefenceQuery& /*query*/, std::span<c
   std::vector<bool> dropped(pool.size(), false);
   if (pool.size() >= 2) {
     const std::vector<double> cosines = pairwise(pool);
-    const std::array<Members, 2> clusters = two_means(pool, cosines);
-    const std::array<double, 2> densities = {density(clusters[0], cosines, pool.size()),
-                                             density(clusters[1], cosines, pool.size())};
+    const auto clusters = two_means(pool, cosines, stop);
+    if (!clusters) return cancelled(name());
+    const std::array<double, 2> densities = {density((*clusters)[0], cosines, pool.size()),
+                                             density((*clusters)[1], cosines, pool.size())};
     for (std::size_t c = 0; c < 2; ++c) {
-      for (const std::size_t i : clusters[c]) density_of[i] = densities[c];
+      for (const std::size_t i : (*clusters)[c]) density_of[i] = densities[c];
     }
     const std::size_t denser = densities[1] > densities[0] ? 1 : 0;
     if (densities[denser] > options_.min_cosine) {
-      const Members& suspicious = clusters[denser];
-      const std::vector<double> wording = shared_wording(pool, suspicious);
+      const Members& suspicious = (*clusters)[denser];
+      const auto wording = shared_wording(pool, suspicious, stop);
+      if (!wording) return cancelled(name());
       for (std::size_t at = 0; at < suspicious.size(); ++at) {
-        wording_of[suspicious[at]] = wording[at];
-        dropped[suspicious[at]] = wording[at] > options_.min_rouge_l;
+        wording_of[suspicious[at]] = (*wording)[at];
+        dropped[suspicious[at]] = (*wording)[at] > options_.min_rouge_l;
       }
     }
   }

@@ -67,6 +67,7 @@ Result<DefendedRanking> Consistency::rank(const DefenceQuery& query, std::span<c
   std::vector<Prompt> prompts;
   std::vector<std::optional<std::size_t>> prompt_of(pool.size());  // none: the passage does not fit the model
   for (std::size_t i = 0; i < pool.size(); ++i) {
+    if (stop.stop_requested()) return cancelled(name());
     Prompt prompt = prompt_for(query.text, pool[i].text);
     const auto fits = prompt_fits(*model_, prompt, options_.max_new_tokens);
     if (!fits) return fits.error();

@@ -117,7 +117,7 @@ Result<DefendedRanking> Fingerprint::rank(const DefenceQuery& query, std::span<c
     return Error{ErrorCode::kInvalidArgument, "fingerprint: the query's embedding is not finite"};
   const auto set = state_->sets.get(query.tenant, stop);
   if (!set) return set.error();
-  FingerprintRanking ranking(state_->options, state_->store, state_->pool, **set, query);
+  FingerprintRanking ranking(state_->options, state_->store, state_->pool, **set, query, std::move(stop));
   return ranking.run(candidates, static_cast<std::size_t>(std::max(pool_size(top_k), 0)),
                      static_cast<std::size_t>(std::max(top_k, 0)));
 }

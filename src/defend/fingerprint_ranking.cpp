@@ -85,6 +85,7 @@ Status FingerprintRanking::take(std::span<const DenseHit> hits) {
 }
 
 Status FingerprintRanking::judge(std::span<const PassageCandidate> passages, std::size_t first) {
+  if (stop_.stop_requested()) return cancelled("fingerprint");
   const CopyFinder finder(options_, store_, query_.tenant, set_, visible(), pool_);
   const auto compared = finder.compare(passages);
   if (!compared) return compared.error();

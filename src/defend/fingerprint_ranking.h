@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "defend/copy_finder.h"
@@ -14,8 +15,8 @@ namespace casemate {
 class FingerprintRanking {
  public:
   FingerprintRanking(const FingerprintOptions& options, const Store& store, const ThreadPool& pool,
-                     const SealedSet& set, const DefenceQuery& query)
-      : options_(options), store_(store), pool_(pool), set_(set), query_(query) {}
+                     const SealedSet& set, const DefenceQuery& query, std::stop_token stop)
+      : options_(options), store_(store), pool_(pool), set_(set), query_(query), stop_(std::move(stop)) {}
 
   /// Examines the first `pool` of the candidates, and further passages of the dense ranking where that is allowed,
   /// until `pool` passages survive. Error: as `rank`.
@@ -49,6 +50,7 @@ class FingerprintRanking {
   const ThreadPool& pool_;
   const SealedSet& set_;
   const DefenceQuery& query_;
+  std::stop_token stop_;
   std::size_t given_ = 0;                    ///< candidates, examined or not
   std::shared_ptr<const ChunkSet> allowed_;  ///< null: everything
   ChunkSet visible_;                         ///< sealed passages that the caller may see, where not all

@@ -6,16 +6,11 @@
 
 #include "casemate/defend/calibration.h"
 #include "casemate/defend/passage_cache.h"
-#include "casemate/llm/language_model.h"
 #include "defend/candidate_vectors.h"
+#include "defend/model_identity.h"
 
 namespace casemate {
 namespace {
-
-/// The file's hash where it is known: a model of the same name may be another one.
-std::string identity(const LanguageModel& model) {
-  return model.info().file_hash.empty() ? model.info().name : model.info().file_hash.substr(0, 32);
-}
 
 /// "none" or the number; anything else is no entry of ours.
 std::optional<std::optional<double>> read_entry(const std::string& text) {
@@ -53,7 +48,7 @@ Result<std::unique_ptr<Perplexity>> Perplexity::create(const PerplexityOptions& 
   return std::unique_ptr<Perplexity>(new Perplexity(options, services));  // private constructor; owned at once
 }
 
-std::string Perplexity::calibration_setting(const LanguageModel& model) { return "model=" + identity(model); }
+std::string Perplexity::calibration_setting(const LanguageModel& model) { return "model=" + model_identity(model); }
 
 Parameters Perplexity::parameters() const {
   return {{"pool_size", std::to_string(options_.pool_size)},
@@ -65,7 +60,8 @@ int Perplexity::pool_size(int top_k) const noexcept { return std::max(top_k, opt
 
 Result<std::optional<double>> Perplexity::cached(std::string_view tenant, const PassageCandidate& passage,
                                                  bool& computed, std::stop_token stop) const {
-  const std::string key = "perplexity/1 " + identity(*services_.model) + " " + to_hex(blake2b(passage.text.bytes()));
+  const std::string key =
+      "perplexity/1 " + model_identity(*services_.model) + " " + to_hex(blake2b(passage.text.bytes()));
   computed = false;
   if (services_.cache != nullptr) {
     const auto found = services_.cache->get(tenant, passage.content_hash, key);
@@ -96,6 +92,7 @@ Result<DefendedRanking> Perplexity::rank(const DefenceQuery& query, std::span<co
   const auto pool = pool_of(candidates, pool_size(top_k));
   for (std::size_t i = 0; i < pool.size(); ++i) {
     if (ranking.passages.size() == static_cast<std::size_t>(top_k)) break;
+    if (stop.stop_requested()) return cancelled(name());
     bool computed = false;
     const auto value = cached(query.tenant, pool[i], computed, stop);
     if (!value) return value.error();
@@ -116,7 +113,7 @@ Result<std::size_t> Perplexity::precompute(std::string_view tenant, std::span<co
                                            std::stop_token stop) const {
   std::size_t made = 0;
   for (const PassageCandidate& passage : passages) {
-    if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
+    if (stop.stop_requested()) return cancelled(name());
     bool computed = false;
     const auto value = cached(tenant, passage, computed, stop);
     if (!value) return value.error();

@@ -54,7 +54,8 @@ RagPartSearchOptions RagPart::search_options(const DefenceQuery& query, int top_
 }
 
 Result<ScanOutcome> RagPart::scan(const Store& store, const DefenceQuery& query, int top_k, const ChunkSet* allowed,
-                                  const ThreadPool& pool, std::stop_token /*stop*/) const {
+                                  const ThreadPool& pool, std::stop_token stop) const {
+  if (stop.stop_requested()) return cancelled(name());
   return scan_->scan(store, query, search_options(query, top_k), allowed, pool);
 }
 
@@ -92,7 +93,8 @@ Parameters Naive::parameters() const {
 const VectorRecipe& Naive::recipe() const noexcept { return scan_->recipe(); }
 
 Result<ScanOutcome> Naive::scan(const Store& store, const DefenceQuery& query, int top_k, const ChunkSet* allowed,
-                                const ThreadPool& pool, std::stop_token /*stop*/) const {
+                                const ThreadPool& pool, std::stop_token stop) const {
+  if (stop.stop_requested()) return cancelled(name());
   RagPartSearchOptions search;
   search.combination = 1;  // each joined text has a list of its own
   search.top_p = top_k;

@@ -18,7 +18,7 @@ bool lies_in_damage(const VectorSnapshot& vectors, ChunkId id) {
 }  // namespace
 
 Status require_complete(const Store& store, std::string_view tenant, const VectorSnapshot& vectors,
-                        const VectorRecipe& recipe, std::string_view defence) {
+                        std::string_view kind, std::string_view defence) {
   const auto passages = store.snapshot(tenant);
   if (!passages) return passages.error();
   // A commit came in between: the next query looks at both as of that commit.
@@ -30,7 +30,7 @@ Status require_complete(const Store& store, std::string_view tenant, const Vecto
   std::erase_if(missing, [&](ChunkId id) { return lies_in_damage(vectors, id); });
   if (missing.empty()) return {};
   return Error{ErrorCode::kInvalidInput, std::to_string(missing.size()) + " of " + std::to_string(all.size()) +
-                                             " passages have no vectors \"" + recipe.kind() +
+                                             " passages have no vectors \"" + std::string(kind) +
                                              "\", which this defence scans (casemate prepare STORE --defence " +
                                              std::string(defence) + " makes them)"};
 }

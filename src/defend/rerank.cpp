@@ -12,6 +12,9 @@
 namespace casemate {
 namespace {
 
+/// Passages between two looks at the stop token.
+constexpr std::size_t kScoredTogether = 16;
+
 /// How likely the model finds the query as a question about the passage, in nats a token.
 Result<double> likelihood(LanguageModel& model, const UntrustedText& query, const UntrustedText& passage,
                           std::stop_token stop) {
@@ -62,12 +65,18 @@ Result<std::vector<double>> Rerank::scores(const UntrustedText& query, std::span
   if (options_.by == RerankBy::kCrossEncoder) {
     std::vector<std::string_view> texts;
     for (const PassageCandidate& candidate : pool) texts.push_back(candidate.text.bytes());
-    const auto scored = services_.reranker->score(query.bytes(), texts);
-    if (!scored) return scored.error();
-    out.assign(scored->begin(), scored->end());
+    // In pieces, so that a stop is seen between them; scores do not depend on what is scored together.
+    for (std::size_t first = 0; first < texts.size(); first += kScoredTogether) {
+      if (stop.stop_requested()) return cancelled(name());
+      const std::size_t count = std::min(kScoredTogether, texts.size() - first);
+      const auto scored = services_.reranker->score(query.bytes(), std::span(texts).subspan(first, count));
+      if (!scored) return scored.error();
+      out.insert(out.end(), scored->begin(), scored->end());
+    }
     return out;
   }
   for (const PassageCandidate& candidate : pool) {
+    if (stop.stop_requested()) return cancelled(name());
     const auto scored = likelihood(*services_.model, query, candidate.text, stop);
     if (!scored && scored.error().code == ErrorCode::kLimit) {
       out.push_back(-std::numeric_limits<double>::infinity());  // one huge passage must not end every search it is in

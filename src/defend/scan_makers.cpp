@@ -42,7 +42,7 @@ MadeScan make_naive(const YamlValue& map, const DefenceServices& services) {
 MadeScan make_paraphrase(const YamlValue& map, const DefenceServices& services) {
   ParaphraseOptions out;
   YamlOptions options(map);
-  options.read("max_new_tokens", out.max_new_tokens, 16, 4096);
+  options.read("max_new_tokens", out.max_new_tokens, 16, 4096).read("made_by", out.made_by);
   if (Status read = options.finish(); !read) return read.error();
   return upcast(Paraphrase::create(out, services));
 }

@@ -11,22 +11,12 @@
 #include "defend/seal_record.h"
 #include "defend/sealed_documents.h"
 #include "defend/sealed_texts.h"
+#include "defend/sketch_secret.h"
 
 namespace casemate {
 namespace {
 
 Error stopped() { return {ErrorCode::kCancelled, "stopped; the seal is as it was"}; }
-
-Result<ShingleKey> own_or_new_key(Store& store, std::string_view tenant) {
-  const auto known = read_sketch_key(store, tenant);
-  if (!known) return known.error();
-  if (*known) return **known;
-  const std::string bytes = random_bytes(sizeof(ShingleKey));
-  ShingleKey key{};
-  std::copy(bytes.begin(), bytes.end(), key.begin());
-  if (Status set = store.set_setting(tenant, kSketchKeySetting, to_hex(key)); !set) return set.error();
-  return key;
-}
 
 /// The version of the seal that is there. 0: none. A damaged or foreign one counts where it may be replaced.
 Result<std::int64_t> last_version(const Store& store, const SigningKey& key, const SealOptions& options) {
@@ -175,7 +165,8 @@ Result<Seal> seal_documents(Store& store, const SigningKey& key, const SealOptio
                                            " has no trusted documents (casemate index PATH --store " + store.path() +
                                            " --trusted marks them)"};
   }
-  const auto sketch_key = own_or_new_key(store, options.tenant);
+  const auto sketch_key = options.repair ? repaired_sketch_key(store, key, options.tenant, pool, stop)
+                                         : own_or_new_sketch_key(store, options.tenant, options.replace_foreign);
   if (!sketch_key) return sketch_key.error();
   Seal seal;
   seal.tenant = options.tenant;

@@ -145,22 +145,4 @@ Result<Seal> read_record(const SealRecord& record, std::string_view tenant, cons
   }
 }
 
-Result<std::optional<ShingleKey>> read_sketch_key(const Store& store, std::string_view tenant) {
-  const auto setting = store.setting(tenant, kSketchKeySetting);
-  if (!setting) return setting.error();
-  if (!*setting) return std::optional<ShingleKey>();
-  const auto bytes = from_hex(**setting);
-  ShingleKey key{};
-  if (!bytes || bytes->size() != key.size())
-    return Error{ErrorCode::kCorrupt, store.path() + ": the tenant's secret for sketches is damaged"};
-  std::copy(bytes->begin(), bytes->end(), key.begin());
-  return std::optional<ShingleKey>(key);
-}
-
-std::string sketch_key_id(const ShingleKey& key) {
-  const std::string_view bytes(reinterpret_cast<const char*>(key.data()), key.size());
-  const Digest digest = blake2b_keyed("sketch key id", bytes);
-  return to_hex(std::span<const std::uint8_t>(digest).first(8));
-}
-
 }  // namespace casemate

@@ -54,17 +54,6 @@ Digest text_hash_of(std::span<const PassageMark> passages) {
   return hasher.finish();
 }
 
-Result<ShingleKey> sealed_sketch_key(const Store& store, const Seal& seal) {
-  const auto key = read_sketch_key(store, seal.tenant);
-  if (!key) return key.error();
-  if (!*key || sketch_key_id(**key) != seal.sketch_key_id) {
-    return Error{ErrorCode::kCorrupt, store.path() +
-                                          ": the tenant's secret for sketches is not the sealed one: seal the "
-                                          "documents again (casemate seal)"};
-  }
-  return **key;
-}
-
 Result<MatchedDocuments> match_documents(const Store& store, const Seal& seal, const ShingleKey& key,
                                          const ThreadPool& pool, std::span<const PassageMark> known,
                                          std::stop_token stop) {

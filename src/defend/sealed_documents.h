@@ -18,9 +18,6 @@ namespace casemate {
 /// Over the text hashes of a document's passages, in order.
 [[nodiscard]] Digest text_hash_of(std::span<const PassageMark> passages);
 
-/// The tenant's secret for sketches. Error: Corrupt where it is not the one that was sealed.
-[[nodiscard]] Result<ShingleKey> sealed_sketch_key(const Store& store, const Seal& seal);
-
 /// What of a seal holds in the store.
 struct MatchedDocuments {
   std::vector<PassageMark> marks;  ///< passages of sealed documents that are as they were sealed; by chunk

@@ -4,6 +4,7 @@
 
 #include "defend/seal_record.h"
 #include "defend/sealed_documents.h"
+#include "defend/sketch_secret.h"
 
 namespace casemate {
 

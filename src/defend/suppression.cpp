@@ -21,12 +21,13 @@ Parameters Suppression::parameters() const {
 int Suppression::pool_size(int top_k) const noexcept { return std::max(top_k, options_.pool_size); }
 
 Result<DefendedRanking> Suppression::rank(const DefenceQuery& /*query*/, std::span<const PassageCandidate> candidates,
-                                          int top_k, std::stop_token /*stop*/) const {
+                                          int top_k, std::stop_token stop) const {
   const auto pool = pool_of(candidates, pool_size(top_k));
   if (Status good = require_embeddings(pool, name()); !good) return good.error();
   DefendedRanking ranking;
   for (std::size_t i = 0; i < pool.size(); ++i) {
     if (ranking.passages.size() == static_cast<std::size_t>(top_k)) break;
+    if (stop.stop_requested()) return cancelled(name());
     double nearest = -2;
     std::size_t original = 0;
     for (const DefendedPassage& kept : ranking.passages) {

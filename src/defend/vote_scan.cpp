@@ -28,7 +28,7 @@ Result<std::shared_ptr<const RagPartIndex>> VoteScan::index_of(const Store& stor
   const auto kept = indexes_.find(tenant);
   const RagPartIndex* previous = kept == indexes_.end() ? nullptr : kept->second.get();
   if (previous != nullptr && previous->snapshot().generation() == (*snapshot)->generation()) return kept->second;
-  if (Status complete = require_complete(store, tenant, **snapshot, *recipe_, name_); !complete)
+  if (Status complete = require_complete(store, tenant, **snapshot, recipe_->kind(), name_); !complete)
     return complete.error();
   RagPartIndexOptions options;
   options.renormalise = renormalise_;

@@ -223,6 +223,7 @@ Result<SearchResult> Pipeline::search(const UntrustedText& query, const QueryOpt
   std::map<ChunkId, PassageCandidate> passages;
   for (PassageCandidate& passage : loaded->passages) passages.emplace(passage.chunk, std::move(passage));
   for (std::size_t i = 0; i < state_->defences.size(); ++i) {
+    if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped between defences"};
     std::vector<PassageCandidate> candidates;
     for (const Hit& hit : result.hits) {
       PassageCandidate candidate = passages.at(hit.id);

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include <cerrno>
+#include <set>
 
 #include "add_documents.h"
 #include "add_vectors.h"
@@ -189,6 +190,16 @@ Result<bool> Store::refresh() {
 Result<std::shared_ptr<const VectorSnapshot>> Store::snapshot(std::string_view tenant, std::string_view kind,
                                                               VectorAccess access) const {
   return guarded([&] { return state_->snapshot(tenant, kind, access); });
+}
+Result<std::vector<std::string>> Store::vector_kinds(std::string_view tenant) const {
+  return guarded([&] {
+    std::set<std::string> kinds;
+    const auto catalog = state_->catalog();
+    for (const SegmentRecord& record : catalog->segments) {
+      if (record.tenant_name == tenant && record.header.kind != kPassageVectors) kinds.insert(record.header.kind);
+    }
+    return std::vector<std::string>(kinds.begin(), kinds.end());
+  });
 }
 Result<std::shared_ptr<const ChunkSet>> Store::select(std::string_view tenant, const DocumentFilter& filter) const {
   return guarded([&] {

@@ -164,6 +164,58 @@ TEST_F(Sealing, TenantsHaveSecretsOfTheirOwn) {
   EXPECT_NE((*read_seal(*store_, "default"))->sketch_key_id, (*read_seal(*store_, "other"))->sketch_key_id);
 }
 
+TEST_F(Sealing, ALostDamagedOrOtherSecretForSketchesIsToldAndRepaired) {
+  seal();
+  const std::string sealed = setting("sketch_key");
+  const auto repair = [&] {
+    SealOptions options;
+    options.repair = true;
+    return seal_documents(*store_, key_, options, pool_, Progress::none(), {});
+  };
+  EXPECT_EQ(repair().error().code, ErrorCode::kInvalidArgument);  // nothing to repair
+  std::int64_t version = 1;
+  const std::vector<std::pair<std::string, std::string>> faults = {
+      {"not hexadecimal", "is damaged"}, {std::string(sealed.size(), 'a'), "is not the sealed one"}};
+  for (const auto& [secret, told] : faults) {
+    ASSERT_TRUE(store_->set_setting("default", "sketch_key", secret).ok());
+    const auto check = check_seal(*store_, **read_seal(*store_, "default"), pool_);
+    ASSERT_FALSE(check.ok()) << secret;
+    EXPECT_EQ(check.error().code, ErrorCode::kCorrupt);
+    EXPECT_NE(check.error().message.find(told), std::string::npos) << check.error().message;
+    EXPECT_NE(check.error().message.find("--repair"), std::string::npos) << check.error().message;
+    const auto repaired = repair();
+    ASSERT_TRUE(repaired.ok()) << repaired.error().message;
+    EXPECT_EQ(repaired->version, ++version);
+    EXPECT_NE(setting("sketch_key"), sealed);
+    EXPECT_TRUE(check_seal(*store_, *repaired, pool_)->holds());
+    EXPECT_TRUE(search(*make(), prose(1), 3).has("t1"));
+  }
+}
+
+TEST_F(Sealing, ARepairSealsNothingThatWasNotSealed) {
+  seal();
+  ASSERT_TRUE(store_->set_setting("default", "sketch_key", "gone").ok());
+  EXPECT_EQ(try_seal().error().code, ErrorCode::kCorrupt);  // sealing anew is no repair
+  SealOptions options;
+  options.repair = true;
+  const auto repair = [&](const SigningKey& key) {
+    return seal_documents(*store_, key, options, pool_, Progress::none(), {});
+  };
+  const auto other = repair(SigningKey::generate());
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, ErrorCode::kPermission);
+  add("t1", prose(50), {.trusted = true});
+  const auto changed = repair(key_);
+  ASSERT_FALSE(changed.ok());
+  EXPECT_EQ(changed.error().code, ErrorCode::kMismatch);
+  EXPECT_NE(changed.error().message.find("t1"), std::string::npos) << changed.error().message;
+  EXPECT_EQ(setting("sketch_key"), "gone");
+  EXPECT_TRUE(try_seal("default", true).ok());  // knowingly
+  EXPECT_EQ(repair(key_).error().code, ErrorCode::kInvalidArgument);
+  options.tenant = "nobody";
+  EXPECT_EQ(repair(key_).error().code, ErrorCode::kNotFound);
+}
+
 TEST_F(Sealing, EmptyTextsAndEqualTextsCanBeSealed) {
   add("empty", "", {.trusted = true});
   add("word", "heron", {.trusted = true});

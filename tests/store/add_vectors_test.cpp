@@ -59,6 +59,14 @@ class AddVectors : public ::testing::Test {
   std::vector<ChunkId> ids_;
 };
 
+TEST_F(AddVectors, KindsAreListedByTenantWithoutThePassagesOwn) {
+  EXPECT_EQ(value_of(store_->vector_kinds("t")), std::vector<std::string>());
+  ASSERT_TRUE(give(ids_, "paraphrase-b").ok());
+  ASSERT_TRUE(give(ids_, "paraphrase-a").ok());
+  EXPECT_EQ(value_of(store_->vector_kinds("t")), (std::vector<std::string>{"paraphrase-a", "paraphrase-b"}));
+  EXPECT_EQ(value_of(store_->vector_kinds("other")), std::vector<std::string>());
+}
+
 TEST_F(AddVectors, ServesThemAtOnceAndAfterReopening) {
   ASSERT_TRUE(give(ids_).ok());
   EXPECT_EQ(rows_of(*store_).size(), 10U);

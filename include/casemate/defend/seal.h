@@ -51,11 +51,16 @@ struct SealOptions {
   int calibration_passages = 2000;  ///< how many passages the calibration looks at, drawn at random; in [1, 100000]
   bool replace_foreign = false;     ///< also replace a seal that another key made, or one that is damaged
   std::uint64_t seed = 0;           ///< of that draw
+  /// Makes the tenant's secret for sketches anew where it is lost, damaged or not the sealed one, and seals what was
+  /// sealed: only where every sealed document is as it was, and none became trusted since.
+  bool repair = false;
 };
 
 /// Seals the tenant's trusted documents as they are now. Error: NotFound where none is trusted; InvalidOption;
 /// Permission for a seal of another key, and Corrupt for a damaged one, unless they may be replaced; Corrupt where a
-/// passage cannot be read; what the store says; Cancelled.
+/// passage cannot be read, or the secret for sketches is damaged and is not to be repaired or replaced; Mismatch,
+/// naming documents, where a repair would seal something else than before; NotFound and InvalidArgument where there is
+/// no seal to repair, or nothing to repair; what the store says; Cancelled.
 [[nodiscard]] Result<Seal> seal_documents(Store& store, const SigningKey& key, const SealOptions& options,
                                           const ThreadPool& pool, Progress& progress, std::stop_token stop);
 
@@ -74,7 +79,7 @@ struct SealCheck {
 };
 
 /// Reads the text of every sealed document again. Error: what the store says; Corrupt where the tenant's secret for
-/// sketches is not the sealed one.
+/// sketches is lost, damaged or not the sealed one: `SealOptions::repair`.
 [[nodiscard]] Result<SealCheck> check_seal(const Store& store, const Seal& seal, const ThreadPool& pool);
 
 }  // namespace casemate

@@ -144,6 +144,8 @@ class Store {
   [[nodiscard]] Result<std::shared_ptr<const VectorSnapshot>> snapshot(std::string_view tenant,
                                                                        std::string_view kind = kPassageVectors,
                                                                        VectorAccess access = VectorAccess::kFile) const;
+  /// Kinds of which the tenant has vectors besides the passages' own, in order of name, as of the same moment.
+  [[nodiscard]] Result<std::vector<std::string>> vector_kinds(std::string_view tenant) const;
   /// Chunks of the documents that `filter` lets through. Error: Limit for lists of more than 1000 labels.
   [[nodiscard]] Result<std::shared_ptr<const ChunkSet>> select(std::string_view tenant,
                                                                const DocumentFilter& filter) const;
