@@ -100,7 +100,7 @@ TEST_P(AnswerMemoryOf, AGroupThatIsTooLongStaysSo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, AnswerMemoryOf, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "ThatTakeABatch" : "ThatAreAskedOneByOne"; });
+                         [](const auto& each) { return each.param ? "ThatTakeABatch" : "ThatAreAskedOneByOne"; });
 
 TEST(AnswerMemory, FindsAnAnswerUnderTheVerySamePromptAndLimitOnly) {
   AnswerMemory memory;

@@ -103,7 +103,9 @@ TEST_F(LlamaAttentionTest, OfAnAnswerIsThatOfPromptAndAnswerRunTogether) {
     for (const auto& [place, row] : together) {
       const auto& other = on_the_way.at(place);
       ASSERT_EQ(other.size(), row.size());
-      for (std::size_t i = 0; i < row.size(); ++i) ASSERT_NEAR(other[i], row[i], 2e-3F) << place.second << ' ' << i;
+      // Single rows have kernels of their own, with probabilities that differ by up to 0.02 (docs/language-models.md).
+      const float tolerance = place.second < prompt.size() ? 0.0F : 0.02F;
+      for (std::size_t i = 0; i < row.size(); ++i) ASSERT_NEAR(other[i], row[i], tolerance) << place.second << ' ' << i;
     }
   }
 }
