@@ -27,6 +27,7 @@ class OneFileSystem final : public FileSystem {
  public:
   explicit OneFileSystem(std::string bytes) : bytes_(std::move(bytes)) {}
   Result<std::unique_ptr<WritableFile>> create(const std::string&) override { return refused(); }
+  Result<std::unique_ptr<WritableFile>> append_to(const std::string&) override { return refused(); }
   Result<std::unique_ptr<ReadableFile>> open(const std::string&) override {
     return std::unique_ptr<ReadableFile>(std::make_unique<OneFile>(bytes_));
   }

@@ -18,8 +18,8 @@ Status verdict_status(Verdict verdict, std::string_view what, const std::string&
 class FaultyWritableFile final : public WritableFile {
  public:
   FaultyWritableFile(std::shared_ptr<SimulatedDisk> disk, std::shared_ptr<SimulatedDisk::Inode> inode,
-                     std::unique_ptr<WritableFile> real, std::string path)
-      : disk_(std::move(disk)), inode_(std::move(inode)), real_(std::move(real)), path_(std::move(path)) {}
+                     std::unique_ptr<WritableFile> real, std::string path, std::uint64_t size)
+      : disk_(std::move(disk)), inode_(std::move(inode)), real_(std::move(real)), path_(std::move(path)), size_(size) {}
 
   Status append(std::string_view data) override {
     const bool was_dead = disk_->is_dead();
@@ -42,7 +42,7 @@ class FaultyWritableFile final : public WritableFile {
   std::shared_ptr<SimulatedDisk::Inode> inode_;
   std::unique_ptr<WritableFile> real_;
   std::string path_;
-  std::uint64_t size_ = 0;
+  std::uint64_t size_;
 };
 
 }  // namespace
@@ -66,7 +66,19 @@ Result<std::unique_ptr<WritableFile>> FaultyFileSystem::create(const std::string
   auto real = FileSystem::posix().create(path);
   if (!real) return real.error();
   return std::unique_ptr<WritableFile>(
-      std::make_unique<FaultyWritableFile>(disk_, std::move(inode), std::move(*real), path));
+      std::make_unique<FaultyWritableFile>(disk_, std::move(inode), std::move(*real), path, 0));
+}
+Result<std::unique_ptr<WritableFile>> FaultyFileSystem::append_to(const std::string& path) {
+  const auto there = FileSystem::posix().info(path);
+  // Opening what is there changes nothing on the disk.
+  const Status allowed = there ? (disk_->is_dead() ? Status(io_error(EIO, "open for writing", path)) : Status())
+                               : verdict_status(disk_->count(true), "create", path);
+  if (!allowed) return allowed.error();
+  auto inode = there ? disk_->find(path) : disk_->create(path);
+  auto real = FileSystem::posix().append_to(path);
+  if (!real) return real.error();
+  return std::unique_ptr<WritableFile>(
+      std::make_unique<FaultyWritableFile>(disk_, std::move(inode), std::move(*real), path, there ? there->size : 0));
 }
 Result<std::unique_ptr<ReadableFile>> FaultyFileSystem::open(const std::string& path) {
   if (disk_->is_dead()) return io_error(EIO, "open", path);

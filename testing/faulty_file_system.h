@@ -48,6 +48,7 @@ class FaultyFileSystem final : public FileSystem {
   [[nodiscard]] Status restore_durable_state(Unsynced unsynced, std::uint64_t seed = 0);
 
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override;
+  Result<std::unique_ptr<WritableFile>> append_to(const std::string& path) override;
   Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override;
   Status rename(const std::string& from, const std::string& to) override;
   Status remove(const std::string& path) override;

@@ -75,9 +75,10 @@ class PosixReadableFile final : public ReadableFile {
 class PosixFileSystem final : public FileSystem {
  public:
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) return io_error(errno, "create", path);
-    return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(fd, path));
+    return open_to_write(path, O_TRUNC, "create");
+  }
+  Result<std::unique_ptr<WritableFile>> append_to(const std::string& path) override {
+    return open_to_write(path, O_APPEND, "open for writing");
   }
   Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override {
     Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -138,6 +139,13 @@ class PosixFileSystem final : public FileSystem {
     found.is_regular = S_ISREG(status.st_mode);
     found.modified_ns = static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
     return found;
+  }
+
+ private:
+  static Result<std::unique_ptr<WritableFile>> open_to_write(const std::string& path, int how, const char* what) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644);
+    if (fd < 0) return io_error(errno, what, path);
+    return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(fd, path));
   }
 };
 

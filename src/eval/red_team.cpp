@@ -1,7 +1,6 @@
 #include "casemate/eval/red_team.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -33,6 +32,10 @@ std::string digest_of(const RedTeamPlan& plan, const RagEndpoint& endpoint) {
     for (const CraftedQuery& query : attack.crafted.queries) hasher.add(query.query.bytes());
   }
   return to_hex(hasher.finish()).substr(0, 16);
+}
+
+FileSystem& files_of(const RedTeamOptions& options) {
+  return options.files != nullptr ? *options.files : FileSystem::posix();
 }
 
 /// Whether this one request failed, and not the endpoint.
@@ -209,7 +212,8 @@ RedTeamAttack plan_attack(std::string name, const Attack& attack, CraftedAttack 
 
 Result<RedTeamRun> run_red_team(const RedTeamPlan& plan, RagEndpoint& endpoint, const RedTeamOptions& options,
                                 Progress& progress, std::stop_token stop) {
-  auto journal = RedTeamJournal::open(options.journal, options.url, digest_of(plan, endpoint));
+  FileSystem& files = files_of(options);
+  auto journal = RedTeamJournal::open(files, options.journal, options.url, digest_of(plan, endpoint));
   if (!journal) return journal.error();
   RedTeamCleanUp clean_up(endpoint, *journal, progress);
   RedTeam team(plan, endpoint, *journal, clean_up, progress, stop);
@@ -224,8 +228,7 @@ Result<RedTeamRun> run_red_team(const RedTeamPlan& plan, RagEndpoint& endpoint, 
     done = team.run(out);
   }
   if (done) {
-    std::error_code ignored;
-    std::filesystem::remove(options.journal, ignored);
+    (void)files.remove(options.journal);
     return out;
   }
   // With a stop of its own: that of the caller may be why the run ended.
@@ -243,14 +246,15 @@ Result<RedTeamRun> run_red_team(const RedTeamPlan& plan, RagEndpoint& endpoint, 
 
 Result<std::size_t> clean_up_red_team(RagEndpoint& endpoint, const RedTeamOptions& options, Progress& progress,
                                       std::stop_token stop) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(options.journal, ignored)) return std::size_t{0};
+  FileSystem& files = files_of(options);
+  if (const auto there = files.info(options.journal); !there && there.error().code == ErrorCode::kNotFound)
+    return std::size_t{0};
   const RedTeamPlan nothing;
-  auto journal = RedTeamJournal::open(options.journal, options.url, digest_of(nothing, endpoint));
+  auto journal = RedTeamJournal::open(files, options.journal, options.url, digest_of(nothing, endpoint));
   if (!journal) return journal.error();
   RedTeamCleanUp clean_up(endpoint, *journal, progress);
   if (Status clean = clean_up.take_out(stop); !clean) return clean.error();
-  std::filesystem::remove(options.journal, ignored);
+  (void)files.remove(options.journal);
   return clean_up.removed();
 }
 

@@ -1,8 +1,5 @@
 #include "eval/red_team_journal.h"
 
-#include <filesystem>
-
-#include "casemate/core/file_system.h"
 #include "eval/json_lines.h"
 
 namespace casemate {
@@ -12,21 +9,20 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 /// What follows the last line end was torn by a kill.
-Status cut_torn_line(const std::string& path) {
+Status cut_torn_line(FileSystem& files, const std::string& path) {
   const auto content = read_file(path, UINT64_C(4) << 30U);
   if (!content) return content.error().code == ErrorCode::kNotFound ? Status() : Status(content.error());
   const std::size_t end = content->rfind('\n');
   const std::size_t whole = end == std::string::npos ? 0 : end + 1;
   if (whole == content->size()) return {};
-  std::error_code error;
-  std::filesystem::resize_file(path, whole, error);
-  return error ? Status(io_error(error.value(), "cut", path)) : Status();
+  return write_file_atomically(files, path, std::string_view(*content).substr(0, whole));
 }
 
 }  // namespace
 
-Result<RedTeamJournal> RedTeamJournal::open(const std::string& path, const std::string& url, const std::string& plan) {
-  if (Status cut = cut_torn_line(path); !cut) return cut.error();
+Result<RedTeamJournal> RedTeamJournal::open(FileSystem& files, const std::string& path, const std::string& url,
+                                            const std::string& plan) {
+  if (Status cut = cut_torn_line(files, path); !cut) return cut.error();
   std::vector<json> lines;
   const Status read = each_json_line(path, [&lines](const json& line, std::size_t) {
     lines.push_back(line);
@@ -37,9 +33,9 @@ Result<RedTeamJournal> RedTeamJournal::open(const std::string& path, const std::
     return Error{ErrorCode::kMismatch, path + " is about " + UntrustedText(text_of(lines.front(), "url")).for_log() +
                                            ": finish or clean up there first, or name another --out"};
   }
-  auto writer = LogWriter::open(path);
-  if (!writer) return writer.error();
-  RedTeamJournal out(*std::move(writer));
+  auto file = files.append_to(path);
+  if (!file) return file.error();
+  RedTeamJournal out(*std::move(file));
   // Answers count behind the last header that names this plan.
   bool same_plan = false;
   for (const json& line : lines) {
@@ -52,6 +48,8 @@ Result<RedTeamJournal> RedTeamJournal::open(const std::string& path, const std::
   if (!same_plan) {
     if (Status written = out.write({{"redteam", 1}, {"url", url}, {"plan", plan}}); !written) return written.error();
   }
+  // A file that has no name after a power cut tells nothing.
+  if (Status named = files.sync_directory(parent_path(path)); !named) return named.error();
   return out;
 }
 
@@ -87,7 +85,11 @@ const json* RedTeamJournal::answer(std::string_view attack, std::string_view que
 }
 
 Status RedTeamJournal::write(const ordered_json& line) {
-  return writer_.append(line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  // Behind a line that was written in part, another one would make both unreadable; and of two lines that are not on
+  // the disk yet, a power cut may take the first alone.
+  if (failed_.ok()) failed_ = file_->append(line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  if (failed_.ok()) failed_ = file_->sync();
+  return failed_;
 }
 
 /// What is written is taken as it will be when it is read, so that a run and the one after it agree.

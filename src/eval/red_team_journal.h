@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -10,18 +11,19 @@
 #include <vector>
 
 #include "casemate/attack/rag_endpoint.h"
+#include "casemate/core/file_system.h"
 #include "casemate/core/status.h"
 #include "casemate/eval/red_team.h"
-#include "eval/query_log.h"
 
 namespace casemate {
 
-/// A file of JSON lines. A kill tears at most the last one, which is then cut off.
+/// A file of JSON lines. What a call noted survives a kill and a power cut when it returns. At most the last line is
+/// torn, which is then cut off. After an error nothing more is noted.
 class RedTeamJournal {
  public:
   /// Reads what is there and opens the file for more. `plan` identifies the plan; answers of another one are forgotten.
   /// Error: Mismatch for another endpoint; InvalidInput with path and line; Io.
-  [[nodiscard]] static Result<RedTeamJournal> open(const std::string& path, const std::string& url,
+  [[nodiscard]] static Result<RedTeamJournal> open(FileSystem& files, const std::string& path, const std::string& url,
                                                    const std::string& plan);
 
   /// What may still be there.
@@ -45,12 +47,13 @@ class RedTeamJournal {
   [[nodiscard]] Status answered(const std::string& attack, const RedTeamOutcome& outcome);
 
  private:
-  RedTeamJournal(LogWriter writer) : writer_(std::move(writer)) {}
+  explicit RedTeamJournal(std::unique_ptr<WritableFile> file) : file_(std::move(file)) {}
   void take(const nlohmann::json& line, bool same_plan);
   Status note(const nlohmann::ordered_json& line);
   Status write(const nlohmann::ordered_json& line);
 
-  LogWriter writer_;
+  std::unique_ptr<WritableFile> file_;
+  Status failed_;
   std::map<std::string, Planted> planted_;  ///< by our id
   std::map<std::pair<std::string, std::string>, nlohmann::json> answers_;
 };

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "support/temporary_folder.h"
+#include "testing/faulty_file_system.h"
 
 namespace casemate {
 namespace {
@@ -75,7 +76,7 @@ class FakeEndpoint : public RagEndpoint {
   int jobs_asked = 0;
 };
 
-class RedTeamTest : public testing::Test {
+class RedTeamTest : public ::testing::Test {
  protected:
   RedTeamTest() {
     AttackTarget target;
@@ -207,6 +208,65 @@ TEST_F(RedTeamTest, AnswersOfAnEndpointThatIsAskedOtherwiseAreNotGoneOnFrom) {
   const auto same = run();
   ASSERT_TRUE(same.ok()) << same.error().message;
   EXPECT_EQ(same->already, 1U);
+}
+
+TEST_F(RedTeamTest, AfterAPowerCutAtAnyPlaceTheJournalNamesAllThatIsPlanted) {
+  using testing::FaultyFileSystem;
+  using Unsynced = FaultyFileSystem::Unsynced;
+  std::uint64_t operations = 0;
+  std::size_t left = 0;
+  for (const Unsynced unsynced : {Unsynced::kDropped, Unsynced::kTorn, Unsynced::kRandom}) {
+    for (std::uint64_t at = 1; at == 1 || at <= operations; ++at) {
+      const test::TemporaryFolder folder;
+      FaultyFileSystem files;
+      options_.journal = folder.path("journal");
+      options_.files = &files;
+      endpoint_ = {};
+      files.arm(FaultyFileSystem::Fault::kPowerCut, at);
+      const auto done = run();
+      if (at == 1) {
+        // How many there are without a fault.
+        EXPECT_FALSE(done.ok());
+        FaultyFileSystem sound;
+        const test::TemporaryFolder other;
+        options_.journal = other.path("journal");
+        options_.files = &sound;
+        endpoint_ = {};
+        ASSERT_TRUE(run().ok());
+        operations = sound.operations();
+        continue;
+      }
+      left += endpoint_.there.size();
+      ASSERT_TRUE(files.restore_durable_state(unsynced, at).ok());
+      const auto cleaned = clean_up();
+      ASSERT_TRUE(cleaned.ok()) << at << ": " << cleaned.error().message;
+      EXPECT_TRUE(endpoint_.there.empty()) << "cut at operation " << at;
+    }
+  }
+  EXPECT_GT(operations, 20U);
+  EXPECT_GT(left, 0U);
+}
+
+TEST_F(RedTeamTest, NothingIsSentThatTheJournalCouldNotTake) {
+  using testing::FaultyFileSystem;
+  FaultyFileSystem sound;
+  options_.files = &sound;
+  ASSERT_TRUE(run().ok());
+  for (std::uint64_t at = 1; at <= sound.operations(); ++at) {
+    FaultyFileSystem full;
+    const test::TemporaryFolder folder;
+    options_.journal = folder.path("journal");
+    options_.files = &full;
+    endpoint_ = {};
+    full.arm(FaultyFileSystem::Fault::kDiskFull, at);
+    const auto done = run();
+    full.disarm();
+    if (done) continue;  // only what comes after the last removal
+    EXPECT_EQ(done.error().code, ErrorCode::kNoSpace) << done.error().message;
+    const auto cleaned = clean_up();
+    ASSERT_TRUE(cleaned.ok()) << at << ": " << cleaned.error().message;
+    EXPECT_TRUE(endpoint_.there.empty()) << "full at operation " << at;
+  }
 }
 
 TEST_F(RedTeamTest, EmptyAnswersSayNothingAboutLeaksAndCutOnesOnlyThatThereIsOne) {

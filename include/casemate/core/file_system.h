@@ -12,7 +12,7 @@
 
 namespace casemate {
 
-/// A file being written from its start. Closing without `sync` promises nothing after a power cut.
+/// A file being written at its end. Closing without `sync` promises nothing after a power cut.
 class WritableFile {
  public:
   virtual ~WritableFile() = default;
@@ -46,6 +46,8 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
   [[nodiscard]] virtual Result<std::unique_ptr<WritableFile>> create(const std::string& path) = 0;  ///< truncates
+  /// What is there stays; a file that is not there is made.
+  [[nodiscard]] virtual Result<std::unique_ptr<WritableFile>> append_to(const std::string& path) = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<ReadableFile>> open(const std::string& path) = 0;
   [[nodiscard]] virtual Status rename(const std::string& from, const std::string& to) = 0;
   [[nodiscard]] virtual Status remove(const std::string& path) = 0;

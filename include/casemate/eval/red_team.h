@@ -11,6 +11,7 @@
 
 #include "casemate/attack/attack.h"
 #include "casemate/attack/rag_endpoint.h"
+#include "casemate/core/file_system.h"
 #include "casemate/core/progress.h"
 #include "casemate/core/status.h"
 #include "casemate/eval/run_record.h"
@@ -69,8 +70,9 @@ struct RedTeamRun {
 };
 
 struct RedTeamOptions {
-  std::string url;      ///< of the endpoint, for the journal and the report
-  std::string journal;  ///< path; what is planted stands there before it is sent
+  std::string url;              ///< of the endpoint, for the journal and the report
+  std::string journal;          ///< path; what is planted stands there, on the disk, before it is sent
+  FileSystem* files = nullptr;  ///< the journal's; not owned, outlives the call; null: the real one
 };
 
 /// Asks each question without an attack, then, for each attack: plants its documents, asks again, takes them out.
