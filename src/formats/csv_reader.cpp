@@ -75,7 +75,11 @@ void append(std::string& text, OffsetMap& offsets, const CsvField& field) {
 Document document_of(const Source& source, Format format, const Columns& columns, const CsvRecord& record,
                      std::size_t row) {
   Document document = new_document(source, format);
-  document.id = columns.id != kNone ? record.fields[columns.id].value : source.name + "#" + std::to_string(row);
+  document.id += "#" + std::to_string(row);
+  if (columns.id != kNone) {
+    document.id = record.fields[columns.id].value;
+    document.root.clear();
+  }
   document.line = record.line;
   document.record = record.bytes;
   document.one_passage = true;

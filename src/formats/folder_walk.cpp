@@ -32,8 +32,7 @@ bool is_below(const std::string& path, const std::string& root) {
 
 class Walk {
  public:
-  Walk(std::string root, ReadContext& context,
-       const std::function<Status(const std::string&, const std::string&)>& visit)
+  Walk(std::string root, ReadContext& context, const std::function<Status(const FoundFile&)>& visit)
       : root_(std::move(root)), context_(context), visit_(visit) {}
 
   Status run() {
@@ -44,7 +43,8 @@ class Walk {
     }
     if (!S_ISDIR(status.st_mode)) {
       const std::size_t slash = root_.rfind('/');
-      return visit_(root_, slash == std::string::npos ? root_ : root_.substr(slash + 1));
+      return visit_(
+          {root_, slash == std::string::npos ? root_ : root_.substr(slash + 1), real_path(parent_path(root_))});
     }
     real_root_ = real_path(root_);
     return folder(root_, "", status, 0);
@@ -95,20 +95,19 @@ class Walk {
       return {};
     }
     if (S_ISDIR(status.st_mode)) return folder(path, name, status, depth + 1);
-    return visit_(path, name);
+    return visit_({path, name, real_root_});
   }
 
   std::string root_;
   std::string real_root_;
   ReadContext& context_;
-  const std::function<Status(const std::string&, const std::string&)>& visit_;
+  const std::function<Status(const FoundFile&)>& visit_;
   std::map<std::pair<dev_t, ino_t>, std::string> visited_;
 };
 
 }  // namespace
 
-Status walk_files(const std::string& root, ReadContext& context,
-                  const std::function<Status(const std::string&, const std::string&)>& visit) {
+Status walk_files(const std::string& root, ReadContext& context, const std::function<Status(const FoundFile&)>& visit) {
   std::string path = root;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return Walk(path, context, visit).run();

@@ -21,7 +21,8 @@ Result<std::string> text_field(const json& record, const char* name) {
                    (found->is_number() ? "a number" : "of type " + std::string(found->type_name()))};
 }
 
-Result<std::string> id_of(const json& record, const std::string& generated) {
+/// Empty where the record has none.
+Result<std::string> own_id_of(const json& record) {
   for (const char* name : {"_id", "id"}) {
     const auto found = record.find(name);
     if (found == record.end() || found->is_null()) continue;
@@ -30,9 +31,7 @@ Result<std::string> id_of(const json& record, const std::string& generated) {
     if (id && id->empty()) return Error{ErrorCode::kInvalidInput, "field \"" + std::string(name) + "\" is empty"};
     return id;
   }
-  if (!generated.empty()) return generated;
-  return Error{ErrorCode::kInvalidInput,
-               "field \"_id\" is missing (every passage needs one; --generate-ids makes them)"};
+  return std::string();
 }
 
 void add_metadata(const json& record, Document& document) {
@@ -49,18 +48,27 @@ void add_metadata(const json& record, Document& document) {
   }
 }
 
-Status fill(const json& record, const std::string& generated, Document& document) {
+Status fill(const json& record, bool generates_id, Document& document) {
   if (!record.is_object())
     return Error{ErrorCode::kInvalidInput,
                  "expected a JSON object {\"_id\", \"title\", \"text\"}, found " + std::string(record.type_name())};
-  auto id = id_of(record, generated);
+  auto id = own_id_of(record);
   if (!id) return id.error();
+  if (id->empty() && !generates_id) {
+    return Error{ErrorCode::kInvalidInput,
+                 "field \"_id\" is missing (every passage needs one; --generate-ids makes them)"};
+  }
   const auto title = text_field(record, "title");
   if (!title) return title.error();
   if (!record.contains("text")) return Error{ErrorCode::kInvalidInput, "field \"text\" is missing"};
   const auto text = text_field(record, "text");
   if (!text) return text.error();
-  document.id = *std::move(id);
+  if (id->empty()) {
+    document.id += "#" + std::to_string(document.line);
+  } else {
+    document.id = *std::move(id);
+    document.root.clear();
+  }
   document.title = cleaned_title(*title, document);
   add_metadata(record, document);
   set_text(document, *text);
@@ -95,8 +103,7 @@ Status read_jsonl(const Source& source, ReadContext& context) {
     document.line = number;
     document.record = {begin, begin + line.size()};
     document.one_passage = true;
-    const std::string generated = context.options().generate_ids ? source.name + "#" + std::to_string(number) : "";
-    if (const Status filled = fill(*record, generated, document); !filled) {
+    if (const Status filled = fill(*record, context.options().generate_ids, document); !filled) {
       context.problem(source.path, number, filled.error().code, filled.error().message);
       continue;
     }

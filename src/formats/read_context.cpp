@@ -20,6 +20,18 @@ void ReadContext::problem(const std::string& path, const Error& error) {
   sink_.problem({path, 0, error});
 }
 
+std::optional<ReadContext::Place> ReadContext::seen_before(const Document& document) {
+  if (files_.empty() || files_.back().path != document.path || files_.back().root != document.root)
+    files_.push_back({document.path, document.root});
+  const Place here{files_.size() - 1, document.line};
+  const auto [seen, fresh] = ids_.try_emplace(document.id, here);
+  if (fresh) return std::nullopt;
+  const std::string& root = files_[seen->second.file].root;
+  if (document.root.empty() || root.empty() || document.root == root) return seen->second;
+  const auto [other, is_first] = ids_of_other_roots_.try_emplace(document.root + '\0' + document.id, here);
+  return is_first ? std::nullopt : std::optional(other->second);
+}
+
 Status ReadContext::emit(Document document) {
   const std::string& text = document.text.bytes();
   if (trimmed(text, {0, text.size()}).empty()) {
@@ -31,11 +43,9 @@ Status ReadContext::emit(Document document) {
     problem(document.path, document.line, ErrorCode::kInvalidInput, what);
     return {};
   }
-  if (paths_.empty() || paths_.back() != document.path) paths_.push_back(document.path);
-  const auto [seen, fresh] = ids_.try_emplace(document.id, Place{paths_.size() - 1, document.line});
-  if (!fresh) {
-    const Place& first = seen->second;
-    const std::string where = shown_path(paths_[first.path]) + (first.line > 0 ? ":" + std::to_string(first.line) : "");
+  if (const auto first = seen_before(document)) {
+    const std::string where =
+        shown_path(files_[first->file].path) + (first->line > 0 ? ":" + std::to_string(first->line) : "");
     problem(
         document.path, document.line, ErrorCode::kAlreadyExists,
         "id \"" + UntrustedText(document.id).for_log() + "\" is already that of " + where + "; this one is left out");

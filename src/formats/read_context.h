@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,6 +20,7 @@ namespace casemate {
 struct Source {
   std::string path;  ///< as found
   std::string name;  ///< below the given root: the id of a one-document file
+  std::string root;  ///< absolute, without links
   InputFile& file;
 };
 
@@ -31,7 +33,7 @@ class ReadContext {
   [[nodiscard]] const ReadLimits& limits() const noexcept { return options_.limits; }
   [[nodiscard]] ReadSummary& summary() noexcept { return summary_; }
 
-  /// Gives a document to the sink. A blank one and one whose id was seen are problems instead.
+  /// Gives a document to the sink. A blank one and one whose id was seen (below the same root) are problems instead.
   /// Error: what ends the run (the sink's error, max_documents).
   [[nodiscard]] Status emit(Document document);
   /// `what` without the path; "path:line: " is put before it.
@@ -40,16 +42,23 @@ class ReadContext {
   void problem(const std::string& path, const Error& error);
 
  private:
+  struct File {
+    std::string path;
+    std::string root;  ///< of the ids made from its path
+  };
   struct Place {
-    std::size_t path = 0;
+    std::size_t file = 0;
     std::size_t line = 0;
   };
+  /// Where the document with this id (and root) was met before; nothing where it was not.
+  [[nodiscard]] std::optional<Place> seen_before(const Document& document);
 
   const ReadOptions& options_;
   DocumentSink& sink_;
   ReadSummary summary_;
-  std::vector<std::string> paths_;  ///< of the places
+  std::vector<File> files_;  ///< of the places
   std::unordered_map<std::string, Place> ids_;
+  std::unordered_map<std::string, Place> ids_of_other_roots_;  ///< by root and id, where `ids_` has the id already
 };
 
 /// "path:line: what", or "path: what" for line 0; the path escaped.

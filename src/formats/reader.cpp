@@ -33,11 +33,12 @@ Status read_as(Format format, const Source& source, ReadContext& context) {
   return {};
 }
 
-Status read_file_at(const std::string& path, const std::string& name, ReadContext& context) {
+Status read_file_at(const FoundFile& found, ReadContext& context) {
+  const std::string& path = found.path;
   auto file = InputFile::open(path, shown_path(path));
   if (!file) return context.problem(path, file.error()), Status{};
   ++context.summary().files;
-  const Source source{path, name, *file};
+  const Source source{path, found.name, found.root, *file};
   const auto format = detect_format(source, context.options().format);
   if (!format) return context.problem(path, format.error()), Status{};
   try {
@@ -82,9 +83,8 @@ Result<ReadSummary> read_paths(std::span<const std::string> paths, const ReadOpt
   ReadContext context(options, sink);
   try {
     for (const std::string& path : paths) {
-      const Status walked = walk_files(path, context, [&](const std::string& file, const std::string& name) {
-        return read_file_at(file, name, context);
-      });
+      const Status walked =
+          walk_files(path, context, [&](const FoundFile& file) { return read_file_at(file, context); });
       if (!walked) return walked.error();
     }
   } catch (const std::exception& error) {

@@ -102,6 +102,7 @@ Status read_squad(const Source& source, ReadContext& context) {
         }
         Document document = new_document(source, Format::kSquad);
         document.id = squad_passage_id(text);
+        document.root.clear();
         if (!seen.insert(document.id).second) return {};
         document.source_unit = SourceUnit::kFieldBytes;
         document.one_passage = true;

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "casemate/core/file_system.h"
 #include "formats/readers.h"
 
 namespace casemate {
@@ -9,6 +10,8 @@ Document new_document(const Source& source, Format format) {
   document.id = source.name;
   document.format = format;
   document.path = source.path;
+  document.absolute_path = join_path(source.root, source.name);
+  document.root = source.root;
   document.record = {0, static_cast<std::size_t>(source.file.size())};
   return document;
 }

@@ -8,11 +8,13 @@
 #include "casemate/core/utf8.h"
 #include "casemate/retrieve/retriever.h"
 #include "casemate/text/clean_text.h"
+#include "pipeline/document_ids.h"
 
 namespace casemate {
 namespace {
 
 constexpr std::size_t kMaxProblems = 10'000;
+constexpr std::size_t kMaxMoved = 1'000;  ///< a transaction
 
 /// Bytes of all regular files under the paths: what progress counts in. Unreadable ones are the reader's to report.
 std::uint64_t total_bytes(std::span<const std::string> paths) {
@@ -79,7 +81,12 @@ int page_of(const Document& document, std::size_t at) {
 class IndexRun final : public DocumentSink {
  public:
   IndexRun(const IndexOptions& options, Store& store, const Encoder& encoder, Progress& progress, std::stop_token stop)
-      : options_(options), store_(store), encoder_(encoder), progress_(progress), stop_(std::move(stop)) {}
+      : options_(options),
+        store_(store),
+        encoder_(encoder),
+        progress_(progress),
+        stop_(std::move(stop)),
+        ids_(store, options.tenant) {}
 
   Status document(Document document) override {
     if (stop_.stop_requested()) return cancelled();
@@ -87,15 +94,28 @@ class IndexRun final : public DocumentSink {
     advance(document);
     for (const Finding& finding : document.findings)
       summary.findings[std::string(finding_kind_name(finding.kind))] += finding.count;
+    const auto id = ids_.id_of(document);
+    if (!id && id.error().code != ErrorCode::kAlreadyExists) return id.error();
+    if (!id) {
+      ++summary.refused;
+      problem({document.path, document.line, id.error().in(UntrustedText(document.path).for_log())});
+      return {};
+    }
+    document.id = id->id;
     const Digest hash = content_hash_of(document, options_.labels, options_.trusted);
     const auto known = store_.contains(options_.tenant, document.id, hash);
     if (!known) return known.error();
     if (*known) {
       ++summary.unchanged;
-      return {};
+      if (!id->source_differs) return {};
+      moved_.push_back({document.id, document.absolute_path});
+    } else if (Status taken = take(document, hash); !taken) {
+      return taken;
     }
-    if (Status taken = take(document, hash); !taken) return taken;
-    return texts_.size() >= static_cast<std::size_t>(options_.batch_chunks) ? flush() : Status();
+    ids_.give_out(document.id, document);
+    const bool is_enough =
+        texts_.size() >= static_cast<std::size_t>(options_.batch_chunks) || moved_.size() >= kMaxMoved;
+    return is_enough ? flush() : Status();
   }
 
   void problem(const InputProblem& problem) override {
@@ -105,7 +125,11 @@ class IndexRun final : public DocumentSink {
 
   /// Embeds and commits what is waiting. A document that the model cannot embed is refused by itself; the rest goes on.
   Status flush() {
-    if (waiting_.empty()) return {};
+    if (!moved_.empty()) {
+      if (Status set = store_.set_sources(options_.tenant, moved_); !set) return set;
+      moved_.clear();
+    }
+    if (waiting_.empty()) return ids_.settle(), Status();
     Status done = embed_and_add(waiting_, texts_);
     if (!done && done.error().code == ErrorCode::kModel && waiting_.size() > 1) {
       done = Status();
@@ -122,6 +146,7 @@ class IndexRun final : public DocumentSink {
     }
     waiting_.clear();
     texts_.clear();
+    ids_.settle();
     if (!done && done.error().code != ErrorCode::kModel) return done;
     return {};
   }
@@ -203,7 +228,7 @@ class IndexRun final : public DocumentSink {
     added.tenant = options_.tenant;
     added.id = document.id;
     added.title = document.title;
-    added.source_path = document.path;
+    added.source_path = document.absolute_path.empty() ? document.path : document.absolute_path;
     added.format = format_name(document.format);
     added.content_hash = hash;
     added.labels = options_.labels;
@@ -254,7 +279,9 @@ class IndexRun final : public DocumentSink {
   const Encoder& encoder_;
   Progress& progress_;
   std::stop_token stop_;
+  DocumentIds ids_;
   std::optional<Error> first_problem_;
+  std::vector<DocumentSource> moved_;  ///< unchanged documents whose files lie elsewhere now
   std::vector<NewDocument> waiting_;
   std::vector<std::string> texts_;  ///< of the waiting chunks, in order
   std::string current_path_;

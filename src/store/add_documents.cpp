@@ -112,4 +112,19 @@ std::int64_t delete_documents(StoreState& store, std::string_view tenant, std::s
   return deleted;
 }
 
+void set_sources(StoreState& store, std::string_view tenant, std::span<const DocumentSource> sources) {
+  StoreState::Writing writing(store);
+  Database& database = writing.database();
+  Transaction transaction(database, Transaction::Kind::kWrite);
+  const TenantRow row{find_tenant(database, tenant), std::string(tenant)};
+  for (const DocumentSource& source : sources) {
+    auto found = row.id == 0 ? std::nullopt : find_document(database, store.meta().store, row, source.id);
+    if (!found) continue;
+    found->document.source_path = source.path;
+    update_source(database, store.meta().store, *found);
+  }
+  // No chunk has changed, so snapshots stay as they are.
+  transaction.commit();
+}
+
 }  // namespace casemate

@@ -165,6 +165,15 @@ void insert_document(Database& database, const StoreId& store, const TenantRow& 
   }
 }
 
+void update_source(Database& database, const StoreId& store, const DocumentRow& row) {
+  // The hash of attributes stays that of the document as it was added: it only tells whether to add it again.
+  Statement(database, "UPDATE document SET source = ?2, checksum = ?3 WHERE row = ?1")
+      .bind(1, row.row)
+      .bind_blob(2, row.document.source_path)
+      .bind_digest(3, checksum_of(store, row))
+      .run();
+}
+
 void remove_document(Database& database, const StoreId& store, const DocumentRow& row) {
   const StoredDocument& document = row.document;
   if (document.chunk_count > 0) {

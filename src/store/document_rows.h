@@ -42,6 +42,8 @@ struct DocumentRow {
 /// Inserts the document, its labels, its chunks (ids from `first_chunk`) and their full-text entries.
 void insert_document(Database& database, const StoreId& store, const TenantRow& tenant, const NewDocument& document,
                      ChunkId first_chunk, std::int64_t ingested_at);
+/// Writes the row's source, and its new checksum.
+void update_source(Database& database, const StoreId& store, const DocumentRow& row);
 /// Deletes all of that, with what the cache holds of it, and leaves a tombstone for the vectors.
 void remove_document(Database& database, const StoreId& store, const DocumentRow& row);
 

@@ -145,6 +145,9 @@ Result<std::vector<AddResult>> Store::add_documents(std::span<const NewDocument>
 Result<std::int64_t> Store::delete_documents(std::string_view tenant, std::span<const std::string> ids) {
   return guarded([&] { return casemate::delete_documents(*state_, tenant, ids); });
 }
+Status Store::set_sources(std::string_view tenant, std::span<const DocumentSource> sources) {
+  return guarded([&] { casemate::set_sources(*state_, tenant, sources); });
+}
 Result<CompactReport> Store::compact() {
   return guarded([&] { return casemate::compact(*state_); });
 }

@@ -149,6 +149,27 @@ TEST(Documents, ThatAreDeletedAreGoneEverywhere) {
   EXPECT_TRUE(value_of(store->check()).ok());
 }
 
+TEST(Documents, MayComeFromElsewhereWithoutBeingChanged) {
+  const TemporaryFolder folder;
+  const auto store = new_store(folder.path("s"));
+  NewDocument document = test_document("t", "a", {"one"});
+  document.labels = {"red"};
+  add(*store, {document, test_document("t", "b", {"two"})});
+  const StoredDocument before = value_of(store->document("t", "a"));
+  const std::vector<DocumentSource> sources = {{"a", "/else/where"}, {"never there", "/x"}};
+  ASSERT_TRUE(store->set_sources("t", sources).ok());
+  ASSERT_TRUE(store->set_sources("unknown tenant", sources).ok());
+  const StoredDocument after = value_of(store->document("t", "a"));
+  EXPECT_EQ(after.source_path, "/else/where");
+  EXPECT_EQ(after.labels, before.labels);
+  EXPECT_EQ(after.first_chunk, before.first_chunk);
+  EXPECT_EQ(value_of(store->document("t", "b")).source_path, "folder/b");
+  EXPECT_TRUE(value_of(store->contains("t", "a", document.content_hash)));
+  EXPECT_TRUE(value_of(store->check()).ok());
+  const auto reader = open_store(folder.path("s"), true);
+  EXPECT_EQ(reader->set_sources("t", sources).error().code, ErrorCode::kInvalidArgument);
+}
+
 TEST(Documents, AreListedInPages) {
   const TemporaryFolder folder;
   const auto store = new_store(folder.path("s"));

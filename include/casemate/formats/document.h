@@ -39,7 +39,7 @@ struct PageStart {
 
 /// One document as it goes on to chunking. All text in it came from outside.
 struct Document {
-  std::string id;       ///< unique within a run: the path below the given root, or the data set's own id
+  std::string id;  ///< unique within a run, apart from files of two roots (`root`): path below it, or a record's own id
   UntrustedText title;  ///< cleaned; may be empty
   UntrustedText text;   ///< cleaned (text/clean_text.h), never blank
   OffsetMap offsets;    ///< text -> source, in `source_unit`
@@ -52,6 +52,10 @@ struct Document {
   bool one_passage = false;                     ///< a passage of a data set or a row: not to be chunked
   std::vector<Finding> findings;
   std::vector<PageStart> pages;  ///< PDF only
+  std::string absolute_path{};   ///< of the file: its root without links, and the path below it
+  /// Absolute; the folder that `id` counts from. Two documents with one id and different roots are different files.
+  /// Empty where the record has an id of its own, which means the record wherever its file lies.
+  std::string root{};
 };
 
 /// Something that could not be read. The run went on.

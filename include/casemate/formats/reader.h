@@ -22,7 +22,7 @@ struct ReadSummary {
 /// format gives. A missing path, a broken record, an unreadable folder, a link that loops or leaves the folder, a FIFO
 /// or device, binary content under a text name, and a second document with an id already seen are problems, and the
 /// rest goes on. An id is the path below the given root (the file's name where the root is a file), so that it does not
-/// depend on where the root lies.
+/// depend on where the root lies; files of two roots may share one (`Document::root` differs).
 ///
 /// Memory: JSONL, CSV and TSV stream (one record at a time); other files are read whole, within the limits; ids seen
 /// are kept. HTML, Markdown and PDF are parsed in child processes that end before this returns. Safe to call from any

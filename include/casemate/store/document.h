@@ -53,6 +53,12 @@ struct NewDocument {
   std::vector<ExtraVectors> extra_vectors;
 };
 
+/// Where the document `id` comes from.
+struct DocumentSource {
+  std::string id;
+  std::string path;
+};
+
 /// A document of the store, without its chunks.
 struct StoredDocument {
   std::string tenant;

@@ -121,13 +121,15 @@ class Store {
 
   /// One result a document, in order. A later document of the batch replaces an earlier one with the same name.
   [[nodiscard]] Result<std::vector<AddResult>> add_documents(std::span<const NewDocument> documents);
-  /// Gives chunks that are there already vectors of a further kind; `chunk_ids` ascend. Error: NotFound for a chunk that
-  /// this tenant does not have; InvalidArgument where one has such vectors, or the rows do not fit; Mismatch where the
-  /// kind has another shape here.
+  /// Gives chunks that are there already vectors of a further kind; `chunk_ids` ascend. Error: NotFound for a chunk
+  /// that this tenant does not have; InvalidArgument where one has such vectors, or the rows do not fit; Mismatch where
+  /// the kind has another shape here.
   [[nodiscard]] Status add_vectors(std::string_view tenant, std::span<const ChunkId> chunk_ids,
                                    const ExtraVectors& vectors);
   /// How many of `ids` existed; the rest is no error. Their text is gone at once, their vectors with `compact`.
   [[nodiscard]] Result<std::int64_t> delete_documents(std::string_view tenant, std::span<const std::string> ids);
+  /// Sets the documents' `source_path` and leaves the rest as it is. Ids that are not there are passed over.
+  [[nodiscard]] Status set_sources(std::string_view tenant, std::span<const DocumentSource> sources);
   /// Rewrites segments without deleted rows, joins small ones, and gives unused space back.
   /// Error: Corrupt where a damaged segment still holds live chunks.
   [[nodiscard]] Result<CompactReport> compact();
