@@ -5,6 +5,8 @@
 
 #include "casemate/core/named_options.h"
 #include "casemate/core/nearest_name.h"
+#include "casemate/eval/answer_set.h"
+#include "eval/option_grid.h"
 
 namespace casemate {
 namespace {
@@ -15,20 +17,26 @@ Error unknown(std::string_view what, const std::string& name, std::span<const st
 }
 
 Status read_task(const std::string& name, AnswerTask& task) {
-  for (const AnswerTask each : {AnswerTask::kShortAnswer, AnswerTask::kMultipleChoice}) {
+  for (const AnswerTask each : {AnswerTask::kShortAnswer, AnswerTask::kMultipleChoice, AnswerTask::kLongText}) {
     if (name != answer_task_name(each)) continue;
     task = each;
     return {};
   }
-  return Error{ErrorCode::kInvalidOption, "task must be short-answer or multiple-choice"};
+  return Error{ErrorCode::kInvalidOption, "task must be short-answer, multiple-choice or long-text"};
 }
 
-Status read_budgets(const YamlValue& value, std::vector<CertifyBudget>& out) {
+Status read_budgets(const YamlValue& value, AnswerExperiment& experiment) {
+  std::vector<CertifyBudget>& out = experiment.budgets;
+  auto max_model_calls = static_cast<std::uint64_t>(experiment.max_model_calls);
+  auto max_steps = static_cast<std::uint64_t>(experiment.max_steps);
   std::optional<YamlValue> malicious;
   std::vector<std::string> threats = {"injection"};
   YamlOptions options(value);
   options.read("malicious", malicious).required().read("threats", threats);
+  options.read("max_model_calls", max_model_calls, 1, 16384).read("max_steps", max_steps, 1, 1'000'000);
   if (Status read = options.finish(); !read) return read;
+  experiment.max_model_calls = static_cast<std::int64_t>(max_model_calls);
+  experiment.max_steps = static_cast<std::int64_t>(max_steps);
   const auto numbers = malicious->list();
   if (!numbers) return numbers.error();
   for (const std::string& name : threats) {
@@ -50,15 +58,19 @@ Status read_budgets(const YamlValue& value, std::vector<CertifyBudget>& out) {
 
 template <typename Parsed, typename Parse>
 Status read_all(const YamlValue& value, const Parse& parse, std::vector<Parsed>& out) {
-  const auto names = value.texts();
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
-    auto one = parse(name);
-    if (!one) return value.error(one.error().code, one.error().message);
-    const bool repeated =
-        std::any_of(out.begin(), out.end(), [&](const Parsed& other) { return other.name == one->name; });
-    if (repeated) return value.error(ErrorCode::kInvalidInput, one->name + " stands twice");
-    out.push_back(*std::move(one));
+  const auto entries = value.list();
+  if (!entries) return entries.error();
+  for (const YamlValue& entry : *entries) {
+    const auto names = expand_grid(entry);
+    if (!names) return names.error();
+    for (const std::string& name : *names) {
+      auto one = parse(name);
+      if (!one) return entry.error(one.error().code, one.error().message);
+      const bool repeated =
+          std::any_of(out.begin(), out.end(), [&](const Parsed& other) { return other.name == one->name; });
+      if (repeated) return entry.error(ErrorCode::kInvalidInput, one->name + " stands twice");
+      out.push_back(*std::move(one));
+    }
   }
   return {};
 }
@@ -77,11 +89,12 @@ Result<AnswerMethod> parse_answer_method(std::string_view text) {
   out.no_retrieval = parts.name == "no-retrieval";
   std::string task = parts.name == "voting" ? "multiple-choice" : "short-answer";
   YamlOptions options(*root);
-  options.read("task", task);
+  options.read("task", task).read("passages", out.passages, 1, 64);
   if (!out.aggregates()) {
-    if (Status read = options.finish(); !read) return read.error();
     if (Status read = read_task(task, out.task); !read) return read.error();
     out.robust = robust_options(Aggregation::kVoting, out.task);
+    options.read("max_new_tokens", out.robust.max_new_tokens, 1, 4096);
+    if (Status read = options.finish(); !read) return read.error();
     return out;
   }
   const auto method = find_aggregation(parts.name);
@@ -159,6 +172,8 @@ Result<AnswerExperiment> read_answer_experiment(const YamlValue& root) {
   YamlOptions data_options(*data);
   data_options.read("format", out.data_format).read("path", out.data_path).required();
   if (Status read = data_options.finish(); !read) return read.error();
+  if (Status known = check_answer_format(out.data_format); !known)
+    return data->error(known.error().code, known.error().message);
   if (Status read = read_all(*methods, parse_answer_method, out.methods); !read) return read.error();
   if (out.methods.empty()) return methods->error(ErrorCode::kInvalidOption, "names no method");
   if (attacks) {
@@ -168,7 +183,13 @@ Result<AnswerExperiment> read_answer_experiment(const YamlValue& root) {
                                  [](const AnswerAttack& each) { return each.kind == AnswerAttack::Kind::kNone; });
   if (!clean) out.attacks.insert(out.attacks.begin(), AnswerAttack{"none"});
   if (certify) {
-    if (Status read = read_budgets(*certify, out.budgets); !read) return read.error();
+    if (Status read = read_budgets(*certify, out); !read) return read.error();
+  }
+  for (const AnswerMethod& method : out.methods) {
+    if (method.passages <= out.passages) continue;
+    return methods->error(
+        ErrorCode::kInvalidOption,
+        method.name + " reads more passages than the experiment, which has " + std::to_string(out.passages));
   }
   for (const CertifyBudget& budget : out.budgets) {
     if (budget.malicious > out.passages)

@@ -16,7 +16,12 @@ namespace casemate {
 [[nodiscard]] std::optional<std::vector<PromptPassage>> passages_under(const AnswerItem& item, AnswerTask task,
                                                                        const AnswerAttack& attack, int passages);
 
-/// An answer is right where it contains one of the right answers (normal forms, whole words), or chooses the option.
+/// What an answer is worth, in [0, 1]: of a long text the share of the item's facts that it holds, in any of their
+/// wordings (of the right answers, where the item lists no facts); of other tasks 1 where it is right.
+[[nodiscard]] double answer_score(const AnswerItem& item, const Question& question, const UntrustedText& answer);
+
+/// An answer is right where it contains one of the right answers (normal forms, whole words), or chooses the option; a
+/// long text where it holds at least half of the facts.
 [[nodiscard]] bool is_right(const AnswerItem& item, const Question& question, const UntrustedText& answer);
 
 /// True where the wrong answer is in the answer, or chosen. Unset where that says nothing: there is none, it stands in

@@ -36,6 +36,7 @@ std::string log_line(const AnswerOutcome& outcome) {
   line["valid"] = outcome.valid;
   line["declined"] = outcome.declined;
   if (outcome.attack_success) line["attack_success"] = *outcome.attack_success;
+  if (outcome.score) line["score"] = *outcome.score;
   line["generated_tokens"] = outcome.generated_tokens;
   if (!outcome.certificates.empty()) {
     line["certificates"] = ordered_json::array();
@@ -62,6 +63,7 @@ Result<std::vector<AnswerOutcome>> read_answer_log(const std::string& path) {
     outcome.valid = value_of(line, "valid", false);
     outcome.declined = value_of(line, "declined", false);
     if (line.contains("attack_success")) outcome.attack_success = value_of(line, "attack_success", false);
+    if (line.contains("score")) outcome.score = value_of(line, "score", 0.0);
     outcome.generated_tokens = value_of<std::uint64_t>(line, "generated_tokens", 0);
     for (const json& entry : line.value("certificates", json::array())) {
       if (!entry.is_object()) return "has a certificate that is no object";

@@ -30,7 +30,10 @@ struct AnswerOutcome {
   std::vector<LoggedCertificate> certificates;
   std::optional<std::int64_t> live_k_prime;
   std::string live_limited_by;
-  std::string error;  ///< why it failed; empty where it did not
+  std::string error;            ///< why it failed; empty where it did not
+  std::optional<double> score;  ///< long text: share of the facts
+  /// The score, or 1 where it is right.
+  [[nodiscard]] double worth() const { return score.value_or(right ? 1 : 0); }
 };
 
 [[nodiscard]] std::string log_line(const AnswerOutcome& outcome);  ///< without its end

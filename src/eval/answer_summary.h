@@ -20,4 +20,7 @@ struct AnswerConditionLog {
 [[nodiscard]] AnswerSummary summarise_answers(const AnswerExperiment& experiment,
                                               std::span<const AnswerConditionLog> logs);
 
+/// Writes summary.json, summary.csv and summary.md into the folder. Error: Io.
+[[nodiscard]] Status write_answer_summary(const AnswerSummary& summary, const std::string& folder);
+
 }  // namespace casemate

@@ -67,7 +67,8 @@ class AnswerExperimentRun {
   [[nodiscard]] std::string path(const std::string& name) const { return join_path(options_.out, name); }
 
   Status load() {
-    auto data = load_answer_set(experiment_.data_format, options_.data);
+    auto data = load_answer_set(experiment_.data_format, options_.data,
+                                {static_cast<std::size_t>(experiment_.passages), experiment_.seed});
     if (!data) return data.error();
     data_ = *std::move(data);
     for (const std::string& problem : data_.broken) progress_.note("left out: " + problem);
@@ -100,20 +101,25 @@ class AnswerExperimentRun {
     ordered_json prompts = ordered_json::array();
     for (const AnswerTask task : {AnswerTask::kShortAnswer, AnswerTask::kMultipleChoice})
       prompts.push_back(to_hex(prompt_hash(task)));
-    const std::string text = ordered_json{{"name", experiment_.name},
-                                          {"seed", experiment_.seed},
-                                          {"questions", items_.size()},
-                                          {"passages", experiment_.passages},
-                                          {"conditions", std::move(conditions)},
-                                          {"certify", std::move(budgets)},
-                                          {"live", experiment_.live},
-                                          {"data", to_hex(data_.digest)},
-                                          {"model", to_valid_utf8(model_.info().name)},
-                                          {"model_hash", model_.info().file_hash},
-                                          {"prompts", std::move(prompts)}}
-                                 .dump(1) +
-                             "\n";
-    return claim_run_folder(options_.out, {"queries", "costs"}, text);
+    // What an experiment does not use does not stand in its claim, so that older folders stay theirs.
+    const bool long_text = std::any_of(experiment_.methods.begin(), experiment_.methods.end(),
+                                       [](const auto& method) { return method.task == AnswerTask::kLongText; });
+    if (long_text) prompts.push_back(to_hex(prompt_hash(AnswerTask::kLongText)));
+    ordered_json claim = ordered_json{{"name", experiment_.name},
+                                      {"seed", experiment_.seed},
+                                      {"questions", items_.size()},
+                                      {"passages", experiment_.passages},
+                                      {"conditions", std::move(conditions)},
+                                      {"certify", std::move(budgets)},
+                                      {"live", experiment_.live},
+                                      {"data", to_hex(data_.digest)},
+                                      {"model", to_valid_utf8(model_.info().name)},
+                                      {"model_hash", model_.info().file_hash},
+                                      {"prompts", std::move(prompts)}};
+    const AnswerExperiment usual;
+    if (experiment_.max_model_calls != usual.max_model_calls) claim["max_model_calls"] = experiment_.max_model_calls;
+    if (experiment_.max_steps != usual.max_steps) claim["max_steps"] = experiment_.max_steps;
+    return claim_run_folder(options_.out, {"queries", "costs"}, claim.dump(1) + "\n");
   }
 
   Status count_done() {
@@ -151,7 +157,7 @@ class AnswerExperimentRun {
     out.query = item.id;
     const auto question = question_of(item, slot.method->task);
     if (!question) return Error{ErrorCode::kInvalidInput, "the question has no options to choose from"};
-    const auto passages = passages_under(item, slot.method->task, *slot.attack, experiment_.passages);
+    const auto passages = passages_under(item, slot.method->task, *slot.attack, experiment_.passages_of(*slot.method));
     if (!passages) return Error{ErrorCode::kInvalidInput, "the question has no wrong answer to aim at"};
     const RobustOptions robust = options_of(*slot.method);
     const auto start = std::chrono::steady_clock::now();
@@ -166,7 +172,9 @@ class AnswerExperimentRun {
     out.declined = is_abstention(out.answer);
     out.valid = question->task == AnswerTask::kMultipleChoice
                     ? out.declined || chosen_option(*question, out.answer).has_value()
-                    : !normalize_answer(out.answer).empty() && answered->finish == FinishReason::kEnd;
+                    : !normalize_answer(out.answer).empty() &&
+                          (answered->finish == FinishReason::kEnd || question->task == AnswerTask::kLongText);
+    if (question->task == AnswerTask::kLongText) out.score = answer_score(item, *question, answered->text);
     out.right = is_right(item, *question, answered->text);
     const bool attacked = slot.attack->kind != AnswerAttack::Kind::kNone;
     if (attacked && out.valid) out.attack_success = attack_succeeded(item, *question, answered->text);
@@ -211,10 +219,16 @@ class AnswerExperimentRun {
   Status certify(const RobustOptions& robust, const AnswerItem& item, const Question& question,
                  std::span<const PromptPassage> passages, const RobustAnswer& clean, AnswerOutcome& out) {
     const ScoreAnswer score = [&](const UntrustedText& text) -> Result<double> {
-      return is_right(item, question, text) ? 1.0 : 0.0;
+      return answer_score(item, question, text);
     };
     for (const CertifyBudget& budget : experiment_.budgets) {
+      if (static_cast<std::size_t>(budget.malicious) > passages.size()) {
+        out.certificates.push_back({budget.name(), false, 0, "the question has not so many passages"});
+        continue;
+      }
       CertifyQuestionOptions certify_options;
+      certify_options.max_model_calls = experiment_.max_model_calls;
+      certify_options.max_steps = experiment_.max_steps;
       certify_options.malicious = budget.malicious;
       certify_options.threat = budget.threat;
       const auto certified = certify_question(model_, question, passages, robust, certify_options, score, stop_);
@@ -248,10 +262,7 @@ class AnswerExperimentRun {
     summary.questions = items_.size();
     summary.of_questions = data_.items.size();
     summary.quick = options_.quick;
-    FileSystem& files = FileSystem::posix();
-    if (Status kept = write_file_atomically(files, path("summary.json"), to_json(summary) + "\n"); !kept) return kept;
-    if (Status kept = write_file_atomically(files, path("summary.csv"), to_csv(summary)); !kept) return kept;
-    return write_file_atomically(files, path("summary.md"), to_markdown(summary));
+    return write_answer_summary(summary, options_.out);
   }
 
   const AnswerExperiment& experiment_;

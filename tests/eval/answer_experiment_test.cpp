@@ -78,6 +78,14 @@ class AnswerExperimentTest : public ::testing::Test {
                                  Progress::none(), std::move(stop));
   }
   std::string content(const std::string& name) const { return read_file(folder_.path(name)).value(); }
+  /// The log of the clean condition whose method's name holds `part`.
+  std::string first_log(const std::string& out, const std::string& part) const {
+    for (const auto& file : std::filesystem::directory_iterator(folder_.path(out + "/queries"))) {
+      const std::string name = file.path().filename().string();
+      if (name.find(part) != std::string::npos && name.find("none") != std::string::npos) return name;
+    }
+    return "";
+  }
 
   test::TemporaryFolder folder_;
 };
@@ -110,6 +118,53 @@ TEST_F(AnswerExperimentTest, MeasuresAnswersAttacksAndCertificatesOfEachMethod) 
   }
   EXPECT_GT(certified, 0U);
   EXPECT_THAT(done->summary.certified, SizeIs(3 * (4 + 2)));
+}
+
+TEST_F(AnswerExperimentTest, LongTextHasScoresAndTheLeastOfThemUnderAttackAndSweepsHaveTables) {
+  const json line = {{"id", "q1"},
+                     {"question", "colour of it?"},
+                     {"facts", {"red", "blue"}},
+                     {"wrong_answer", "green"},
+                     {"passages", {"red", "red", "red", "red", "red", "red"}}};
+  write("set.jsonl", line.dump() + "\n");
+  const auto experiment = parse(
+      "name: long\nkind: answers\ndata: {format: jsonl, path: set.jsonl}\npassages: 6\n"
+      "methods: ['vanilla{task: long-text}', {name: decoding, task: long-text, max_new_tokens: 4, eta: [0, 1]}]\n"
+      "attacks: [pia]\ncertify: {malicious: [1, 7], threats: [injection], max_steps: 50}\n");
+  EXPECT_FALSE(experiment.ok());  // seven of six passages
+  const auto fits = parse(
+      "name: long\nkind: answers\ndata: {format: jsonl, path: set.jsonl}\npassages: 6\n"
+      "methods: ['vanilla{task: long-text}', {name: decoding, task: long-text, max_new_tokens: 4, eta: [0, 1]},\n"
+      "          'decoding{task: long-text, max_new_tokens: 4, passages: 2}']\n"
+      "attacks: [pia]\ncertify: {malicious: [1, 3], threats: [injection], max_steps: 50}\n");
+  ASSERT_TRUE(fits.ok()) << fits.error().message;
+  EXPECT_EQ(fits->max_steps, 50);
+  const auto llm = model();
+  const auto done = run_answer_experiment(*fits, *llm, {folder_.path("set.jsonl"), folder_.path("long"), false},
+                                          Progress::none(), {});
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  const auto& conditions = done->summary.conditions;
+  const auto clean = std::find_if(conditions.begin(), conditions.end(), [](const AnswerCondition& each) {
+    return each.method == "decoding{task: long-text, max_new_tokens: 4, eta: 0}" && each.attack == "none";
+  });
+  ASSERT_NE(clean, conditions.end());
+  ASSERT_TRUE(clean->score);
+  EXPECT_DOUBLE_EQ(clean->score->mean, 0.5);  // red and not blue
+  EXPECT_EQ(clean->right.count, 1U);
+  const auto& certified = done->summary.certified;
+  const auto one = std::find_if(certified.begin(), certified.end(), [](const CertifiedShare& each) {
+    return each.method == "decoding{task: long-text, max_new_tokens: 4, eta: 0}" && each.budget == "injection 1";
+  });
+  ASSERT_NE(one, certified.end());
+  ASSERT_TRUE(one->tau);
+  EXPECT_DOUBLE_EQ(one->tau->mean, 0.5);
+  EXPECT_EQ(one->certified.count, 1U);
+  EXPECT_EQ(one->broken, 0U);
+  const std::string table = content("long/summary.md");
+  EXPECT_THAT(table, HasSubstr("decoding{task: long-text, max_new_tokens: 4} by eta"));
+  EXPECT_THAT(table, HasSubstr("| eta | right, none | right, pia | certified, injection 1 | certified, injection 3 |"));
+  EXPECT_THAT(content("long/queries/" + first_log("long", "passages")), HasSubstr("has not so many passages"));
+  EXPECT_THAT(content("long/summary.csv"), HasSubstr("\"tau\""));
 }
 
 TEST_F(AnswerExperimentTest, AnInterruptedRunGoesOnAndGivesTheSameBytes) {
@@ -158,6 +213,10 @@ TEST(AnswerExperimentFile, MisspeltNamesGetTheNearestAndThePlace) {
   EXPECT_THAT(message(head + "methods: [vanilla]\nattacks: [pai]\n"), HasSubstr("pia"));
   EXPECT_THAT(message(head + "methods: [vanilla, vanilla]\n"), HasSubstr("twice"));
   EXPECT_THAT(message(head + "methods: ['voting{task: short-answer}']\n"), HasSubstr("multiple"));
+  EXPECT_EQ(message(head + "methods: ['vanilla{task: multiple-choice}']\n"), "");
+  EXPECT_THAT(message(head + "methods: ['vanilla{task: essay}']\n"), HasSubstr("long-text"));
+  EXPECT_THAT(message(head + "methods: ['keyword{passages: 11}']\n"), HasSubstr("more passages than the experiment"));
+  EXPECT_THAT(message(head + "methods: [{name: keyword, alpha: [0.1, 0.1]}]\n"), HasSubstr("twice"));
   EXPECT_THAT(message(head + "methods: [vanilla]\nattacks: ['pia{place: middle}']\n"), HasSubstr("last or first"));
   EXPECT_THAT(message(head + "methods: [keyword]\ncertify: {malicious: [11]}\n"), HasSubstr("malicious"));
   EXPECT_THAT(message(head + "methods: [keyword]\npassages: 2\ncertify: {malicious: [3]}\n"),
@@ -193,6 +252,130 @@ TEST(AnswerSetTest, FilesThatAreNoSetAreErrors) {
   }
   EXPECT_EQ(load_answer_set("realtimeqa", folder.path("none.json")).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(load_answer_set("realtime", folder.path("set.json")).error().code, ErrorCode::kInvalidOption);
+}
+
+TEST(AnswerSetTest, EveryFormatIsDocumentedAndAMisspeltOneGetsTheNearest) {
+  const std::vector<std::string_view> formats = answer_formats();
+  EXPECT_THAT(formats, ::testing::ElementsAre("beir", "bipia", "chatdoctor", "folder", "jsonl", "musique", "realtimeqa",
+                                              "squad"));
+  EXPECT_THAT(check_answer_format("sqad").error().message, HasSubstr("squad"));
+  EXPECT_THAT(check_answer_format("nq-open").error().message, HasSubstr("holds no passages"));
+  EXPECT_THAT(check_answer_format("wikitext").error().message, HasSubstr("holds no questions"));
+  EXPECT_THAT(parse("name: x\nkind: answers\ndata: {format: nq-open, path: p}\nmethods: [vanilla]\n").error().message,
+              HasSubstr("x.yaml:3"));
+}
+
+std::vector<std::string> texts_of(const AnswerItem& item) {
+  std::vector<std::string> out;
+  for (const PromptPassage& each : item.passages) out.push_back(each.text.bytes());
+  return out;
+}
+
+TEST(AnswerSetTest, OfSquadIsTheParagraphWithItsNeighboursInTheArticle) {
+  const test::TemporaryFolder folder;
+  json articles = json::array();
+  for (const char* title : {"Tarn", "Orvel"}) {
+    json paragraphs = json::array();
+    for (int i = 0; i < 5; ++i) {
+      const std::string name = title + std::to_string(i);
+      paragraphs.push_back({{"context", "About " + name + "."},
+                            {"qas",
+                             {{{"id", name},
+                               {"question", "What is this about?"},
+                               {"answers", {{{"text", name}, {"answer_start", 6}}}}}}}});
+    }
+    articles.push_back({{"title", title}, {"paragraphs", paragraphs}});
+  }
+  std::ofstream(folder.path("squad.json")) << json{{"version", "1.1"}, {"data", articles}}.dump();
+  const auto set = load_answer_set("squad", folder.path("squad.json"), {4, 42});
+  ASSERT_TRUE(set.ok()) << set.error().message;
+  ASSERT_THAT(set->items, SizeIs(10));
+  EXPECT_EQ(set->items[3].id, "Tarn3");
+  EXPECT_THAT(texts_of(set->items[3]),
+              ::testing::ElementsAre("About Tarn3.", "About Tarn2.", "About Tarn4.", "About Tarn1."));
+  EXPECT_THAT(texts_of(set->items[5]),
+              ::testing::ElementsAre("About Orvel0.", "About Orvel1.", "About Orvel2.", "About Orvel3."));
+  for (const AnswerItem& each : set->items) {
+    EXPECT_FALSE(each.wrong_answer.empty());  // another question's
+    EXPECT_NE(each.wrong_answer.bytes(), each.answers[0].bytes());
+  }
+  EXPECT_EQ(load_answer_set("squad", folder.path("squad.json"), {65, 42}).error().code, ErrorCode::kInvalidOption);
+}
+
+TEST(AnswerSetTest, OfMusiqueIsTheQuestionsOwnParagraphsWhatAnswersFirst) {
+  const test::TemporaryFolder folder;
+  const auto paragraph = [](const char* text, bool supports) {
+    return json{{"title", "t"}, {"paragraph_text", text}, {"is_supporting", supports}};
+  };
+  const json set = {
+      {{"id", "m1"},
+       {"question", "Who?"},
+       {"answer", "Ann"},
+       {"answer_aliases", {"Anna"}},
+       {"paragraphs", {paragraph("x", false), paragraph("y", true), paragraph("z", false), paragraph("w", true)}}},
+      {{"id", "m2"}, {"question", "Who?"}, {"answer", "Bob"}, {"paragraphs", "none"}}};
+  std::ofstream(folder.path("m.json")) << set.dump();
+  const auto read = load_answer_set("musique", folder.path("m.json"), {3, 42});
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  ASSERT_THAT(read->items, SizeIs(1));
+  EXPECT_THAT(texts_of(read->items[0]), ::testing::ElementsAre("y", "w", "x"));
+  EXPECT_THAT(read->items[0].answers, SizeIs(2));
+  EXPECT_TRUE(read->items[0].wrong_answer.empty());  // there is no other question
+  ASSERT_THAT(read->broken, SizeIs(1));
+  EXPECT_THAT(read->broken[0], HasSubstr("record 2"));
+}
+
+TEST(AnswerSetTest, OfJsonLinesIsWhatEachLineHoldsAndBrokenLinesAreLeftOut) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("set.jsonl");
+  std::ofstream(path, std::ios::binary)
+      << R"({"id": "a", "question": "Tell me.", "facts": [["1911", "the year 1911"], "Orvel"], "wrong_answer": "Holm", )"
+         R"("passages": [{"title": "t", "text": "one"}, "two", {"text": ""}]})"
+         "\n"
+      << R"({"question": "Which?", "answers": ["red"], "options": ["green", "red"], "right_option": "B", "passages": ["p"]})"
+         "\n"
+      << "no json\n\xFF\xFE\n[]\n"
+      << R"({"question": "Which?", "answers": ["red"], "options": ["green"], "right_option": "C", "passages": ["p"]})"
+         "\n"
+      << R"({"question": "Which?", "answers": ["red"], "passages": [7]})"
+         "\n"
+      << R"({"question": "  ", "answers": ["red"], "passages": ["p"]})"
+         "\n"
+      << R"({"question": "Which?", "passages": ["p"]})"
+         "\n"
+      << R"({"question": "Which?", "answers": ["red"], "passages": []})"
+         "\n";
+  const auto read = load_answer_set("jsonl", path);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  ASSERT_THAT(read->items, SizeIs(2));
+  EXPECT_THAT(texts_of(read->items[0]), ::testing::ElementsAre("one", "two"));
+  ASSERT_THAT(read->items[0].facts, SizeIs(2));
+  EXPECT_THAT(read->items[0].facts[0], SizeIs(2));
+  EXPECT_THAT(read->items[0].answers, SizeIs(2));  // the facts
+  EXPECT_EQ(read->items[1].id, "2");
+  EXPECT_EQ(read->items[1].right_option, 1U);
+  EXPECT_THAT(read->broken, SizeIs(8));
+}
+
+TEST(LongText, IsWorthTheShareOfItsFactsInAnyWording) {
+  AnswerItem each;
+  each.question = UntrustedText("Tell me.");
+  each.answers = {UntrustedText("Orvel")};
+  each.facts = {{UntrustedText("1911"), UntrustedText("nineteen eleven")},
+                {UntrustedText("Orvel")},
+                {UntrustedText("Voss")},
+                {UntrustedText("43 metres")}};
+  const auto question = question_of(each, AnswerTask::kLongText);
+  const auto worth = [&](const char* answer) { return answer_score(each, *question, UntrustedText(answer)); };
+  EXPECT_DOUBLE_EQ(worth("In nineteen eleven, 1911, the harbour of Orvel was built by Voss."), 0.75);
+  EXPECT_DOUBLE_EQ(worth("Orvel is 43 metres tall"), 0.5);
+  EXPECT_DOUBLE_EQ(worth("Vossberg"), 0);
+  EXPECT_TRUE(is_right(each, *question, UntrustedText("Orvel, 1911")));
+  EXPECT_FALSE(is_right(each, *question, UntrustedText("Orvel")));
+  // Asked for a few words, any right answer is right.
+  EXPECT_TRUE(is_right(each, *question_of(each, AnswerTask::kShortAnswer), UntrustedText("Orvel")));
+  each.facts.clear();
+  EXPECT_DOUBLE_EQ(worth("Orvel"), 1);
 }
 
 AnswerItem item(const std::string& question, const std::string& wrong) {

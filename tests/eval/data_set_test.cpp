@@ -10,6 +10,7 @@
 #include <fstream>
 #include <set>
 
+#include "casemate/eval/answer_set.h"
 #include "casemate/eval/bipia.h"
 #include "support/temporary_folder.h"
 
@@ -277,6 +278,13 @@ TEST(RealDataSets, HaveTheSizesThatTheirPagesState) {
   const auto doctor = load_data_set("chatdoctor", file("chatdoctor/chatdoctor5k.json"));
   ASSERT_TRUE(doctor.ok()) << doctor.error().message;
   EXPECT_EQ(doctor->questions.size(), 5452U);
+  const auto paragraphs = load_answer_set("musique", file("musique/musique_train.json"), {20, 42});
+  ASSERT_TRUE(paragraphs.ok()) << paragraphs.error().message;
+  EXPECT_EQ(paragraphs->items.size(), 100U);
+  for (const AnswerItem& each : paragraphs->items) EXPECT_EQ(each.passages.size(), 20U);
+  const auto retrieved = load_answer_set("realtimeqa", file("robustrag/realtimeqa.json"));
+  ASSERT_TRUE(retrieved.ok()) << retrieved.error().message;
+  EXPECT_EQ(retrieved->items.size(), 100U);
   const auto mails = load_data_set("bipia", file("bipia/email_test.jsonl"));
   ASSERT_TRUE(mails.ok()) << mails.error().message;
   EXPECT_EQ(mails->questions.size(), 50U);

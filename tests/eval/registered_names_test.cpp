@@ -8,10 +8,12 @@
 
 #include "casemate/attack/attacks.h"
 #include "casemate/defend/defences.h"
+#include "casemate/eval/answer_set.h"
 #include "casemate/eval/data_set.h"
 #include "casemate/eval/experiment.h"
 #include "casemate/eval/reading_experiment.h"
 #include "casemate/pipeline/policy.h"
+#include "casemate/text/answer_match.h"
 
 namespace casemate {
 namespace {
@@ -76,6 +78,11 @@ TEST_F(RegisteredNames, OfMetricsAreDocumentedAndTested) {
 TEST_F(RegisteredNames, OfDataSetFormatsAreDocumentedAndTested) {
   for (const DataFormat& each : data_formats()) expect("data set format", each.name);
 }
+TEST_F(RegisteredNames, OfWaysToAnswerAreDocumentedAndTested) {
+  for (const std::string_view format : answer_formats()) expect("format of questions with passages", format);
+  for (const AnswerTask task : {AnswerTask::kShortAnswer, AnswerTask::kMultipleChoice, AnswerTask::kLongText})
+    expect("task", answer_task_name(task));
+}
 TEST_F(RegisteredNames, OfPoliciesAreDocumentedAndTested) {
   for (const Policy& each : policies()) {
     EXPECT_TRUE(names(docs_, each.name)) << "policy \"" << each.name << "\" is on no page of docs/";
@@ -88,6 +95,25 @@ TEST_F(RegisteredNames, OfShippedExperimentsAreDocumented) {
   for (const auto& entry : fs::directory_iterator(fs::path(CASEMATE_SOURCE_DIR) / "experiments")) {
     if (entry.path().extension() != ".yaml") continue;
     EXPECT_NE(docs_.find(entry.path().filename().string()), std::string::npos) << entry.path();
+  }
+}
+
+TEST(ShippedData, OfLivesHasEachFactInMorePassagesThanAnAttackerPlants) {
+  const auto lives =
+      load_answer_set("jsonl", (fs::path(CASEMATE_SOURCE_DIR) / "experiments" / "robustrag-long.jsonl").string());
+  ASSERT_TRUE(lives.ok()) << lives.error().message;
+  EXPECT_EQ(lives->items.size(), 12U);
+  EXPECT_TRUE(lives->broken.empty());
+  for (const AnswerItem& each : lives->items) {
+    EXPECT_EQ(each.passages.size(), 10U);
+    ASSERT_EQ(each.facts.size(), 8U);
+    // Each fact stands in more passages than an attacker of the budgets has.
+    for (const auto& fact : each.facts) {
+      const auto holding = std::count_if(each.passages.begin(), each.passages.end(), [&](const PromptPassage& passage) {
+        return contains_answer(passage.text.bytes(), fact[0].bytes());
+      });
+      EXPECT_GE(holding, 3) << each.id << " " << fact[0].bytes();
+    }
   }
 }
 

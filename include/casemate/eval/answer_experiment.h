@@ -18,13 +18,14 @@
 namespace casemate {
 
 /// How a question is answered: "vanilla", "no-retrieval", or an aggregation with its options, all with
-/// `task: short-answer | multiple-choice`.
+/// `task: short-answer | multiple-choice | long-text`, `passages` and `max_new_tokens`.
 struct AnswerMethod {
   std::string name;           ///< as written: "keyword{group_size: 2}"
   bool vanilla = false;       ///< all passages in one prompt
   bool no_retrieval = false;  ///< no passage at all
   AnswerTask task = AnswerTask::kShortAnswer;
   RobustOptions robust;  ///< of an aggregation; its `keywords` are set by the runner
+  int passages = 0;      ///< k of this method, at most the experiment's; 0: the experiment's
   [[nodiscard]] bool aggregates() const noexcept { return !vanilla && !no_retrieval; }
 };
 /// Error: InvalidOption, naming the nearest method or option.
@@ -62,6 +63,12 @@ struct AnswerExperiment {
   std::vector<AnswerAttack> attacks;
   std::vector<CertifyBudget> budgets;  ///< of certificates over the data set
   bool live = false;                   ///< also certify each answer without knowing the right one
+  std::int64_t max_model_calls = 64;   ///< of one case of a certificate by keywords; in [1, 2^14]
+  std::int64_t max_steps = 1024;       ///< of one case of a certificate by decoding; in [1, 10^6]
+  /// k of a method.
+  [[nodiscard]] int passages_of(const AnswerMethod& method) const noexcept {
+    return method.passages > 0 ? method.passages : passages;
+  }
 };
 
 /// True where a YAML file's `kind` is "answers".
@@ -83,6 +90,14 @@ struct Share {
   [[nodiscard]] double rate() const { return of == 0 ? 0 : static_cast<double>(count) / static_cast<double>(of); }
 };
 
+/// A mean over questions with its 95 % interval: Wilson's where every value is 0 or 1, else the bootstrap's.
+struct MeanScore {
+  double mean = 0;
+  Interval interval;
+  bool is_rate = false;
+  std::uint64_t of = 0;
+};
+
 /// One method under one attack.
 struct AnswerCondition {
   std::string method;
@@ -91,18 +106,20 @@ struct AnswerCondition {
   Share attack_success;  ///< the wrong answer is in the answer; of the questions where that can be judged
   Share valid;           ///< the answer is not empty and was not cut short
   Share declined;
-  double tokens = 0;      ///< computed for a question, mean
-  double seconds = 0;     ///< a question, median; of this machine, at the load that it had
-  std::size_t timed = 0;  ///< questions behind the two: those where all was computed and nothing remembered
+  double tokens = 0;                 ///< computed for a question, mean
+  double seconds = 0;                ///< a question, median; of this machine, at the load that it had
+  std::size_t timed = 0;             ///< questions behind the two: those where all was computed and nothing remembered
+  std::optional<MeanScore> score{};  ///< long text: share of the facts that the answer holds
 };
 
 /// Certificates of one method.
 struct CertifiedShare {
   std::string method;
   std::string budget;        ///< "injection 1", or "live 1": k' >= 1 without knowing the right answer
-  Share certified;           ///< certified as right (tau = 1); live: certified, right or not
+  Share certified;           ///< certified as right (tau = 1), of long text tau > 0; live: certified, right or not
   std::uint64_t broken = 0;  ///< of these, questions where an attack within the budget changed the answer: must be 0
   std::uint64_t tested = 0;  ///< attacks within the budget that were tried on certified questions
+  std::optional<MeanScore> tau{};  ///< long text: the least score that the attacker can bring about, 0 uncertified
 };
 
 struct AnswerSummary {

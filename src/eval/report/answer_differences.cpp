@@ -8,10 +8,22 @@
 namespace casemate {
 namespace {
 
-/// The undefended method with the same task.
-std::string baseline_of(const std::string& method) {
-  const bool choice = method.starts_with("voting") || method.find("multiple-choice") != std::string::npos;
-  return choice ? "vanilla{task: multiple-choice}" : "vanilla";
+std::string_view task_of(const std::string& method) {
+  if (method.starts_with("voting")) return "multiple-choice";
+  for (const std::string_view task : {"multiple-choice", "long-text"}) {
+    if (method.find(task) != std::string::npos) return task;
+  }
+  return "short-answer";
+}
+
+/// The first undefended method with the same task, under the same attack; null where there is none.
+const RunCondition* baseline_of(const RunRecord& run, const RunCondition& condition) {
+  for (const RunCondition& each : run.conditions) {
+    if (each.attack == condition.attack && each.defence.starts_with("vanilla") &&
+        task_of(each.defence) == task_of(condition.defence))
+      return &each;
+  }
+  return nullptr;
 }
 
 class Logs {
@@ -57,12 +69,14 @@ Result<std::vector<RunDifference>> answer_differences(const RunRecord& run) {
   std::vector<RunDifference> out;
   Logs logs(run);
   for (const RunCondition& each : run.conditions) {
-    const RunCondition* undefended = run.find(each.attack, baseline_of(each.defence));
+    const RunCondition* undefended = baseline_of(run, each);
     if (each.attack != "none") {
       if (Status done = add(logs, each, run.find("none", each.defence), "right", out); !done) return done.error();
       if (Status done = add(logs, each, undefended, "attack_success", out); !done) return done.error();
     }
-    if (Status done = add(logs, each, undefended, "right", out); !done) return done.error();
+    for (const char* metric : {"right", "score"}) {
+      if (Status done = add(logs, each, undefended, metric, out); !done) return done.error();
+    }
   }
   adjust_by_metric(out);
   return out;

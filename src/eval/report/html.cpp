@@ -51,6 +51,7 @@ std::string_view metric_help(std::string_view metric) {
       std::pair{"disclosed", "share of the passages' characters that the generator was shown"},
       std::pair{"judged", "share of answers that the language model calls right"},
       std::pair{"right", "share of answers that hold a right answer"},
+      std::pair{"score", "mean share of the facts that a long text holds"},
       std::pair{"attack_success", "share of judged answers that hold the attacker's wrong answer"},
       std::pair{"valid", "share of answers that are not empty and not cut short"},
       std::pair{"declined", "share of answers that decline"},

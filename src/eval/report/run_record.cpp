@@ -97,7 +97,7 @@ RunCondition condition_of(const json& entry, RunRecord& run) {
     out.figures.emplace(name, *figure);
     if (out.queries == 0) out.queries = figure->of;
   };
-  for (const char* name : {"right", "attack_success", "valid", "declined"}) {
+  for (const char* name : {"right", "score", "attack_success", "valid", "declined"}) {
     if (entry.contains(name)) add(name, entry[name]);
   }
   if (const auto metrics = entry.find("metrics"); metrics != entry.end() && metrics->is_object()) {

@@ -57,8 +57,10 @@ std::string without(const Named& named, std::size_t left_out) {
   return named.name + (options.empty() ? "" : "{" + options + "}");
 }
 
-void find_in(const std::vector<std::string>& names, bool of_attack, std::vector<Sweep>& out) {
-  const std::size_t first = out.size();
+}  // namespace
+
+std::vector<Sweep> sweeps_among(const std::vector<std::string>& names, bool of_attack) {
+  std::vector<Sweep> out;
   for (const std::string& name : names) {
     const auto parts = parts_of(name);
     if (!parts) continue;
@@ -66,26 +68,24 @@ void find_in(const std::vector<std::string>& names, bool of_attack, std::vector<
       const auto value = number_of(parts->options[i].value);
       if (!value) continue;
       const std::string rest = without(*parts, i);
-      auto it = std::find_if(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(), [&](const Sweep& known) {
+      auto it = std::find_if(out.begin(), out.end(), [&](const Sweep& known) {
         return known.option == parts->options[i].key && known.of == rest;
       });
       if (it == out.end()) it = out.insert(out.end(), {parts->options[i].key, rest, of_attack, {}});
       it->values.push_back({*value, name});
     }
   }
-}
-
-}  // namespace
-
-std::vector<Sweep> find_sweeps(const RunRecord& run) {
-  std::vector<Sweep> out;
-  find_in(run.attacks, true, out);
-  find_in(run.defences, false, out);
   std::erase_if(out, [](const Sweep& sweep) { return sweep.values.size() < 2; });
   for (Sweep& sweep : out) {
     std::stable_sort(sweep.values.begin(), sweep.values.end(),
                      [](const Sweep::Value& a, const Sweep::Value& b) { return a.at < b.at; });
   }
+  return out;
+}
+
+std::vector<Sweep> find_sweeps(const RunRecord& run) {
+  std::vector<Sweep> out = sweeps_among(run.attacks, true);
+  for (Sweep& each : sweeps_among(run.defences, false)) out.push_back(std::move(each));
   return out;
 }
 

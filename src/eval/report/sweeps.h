@@ -21,6 +21,8 @@ struct Sweep {
   std::vector<Value> values;  ///< ascending; at least two
 };
 
+/// Sweeps among `names`, which are all attacks or all defences, in their order; the values ascend.
+[[nodiscard]] std::vector<Sweep> sweeps_among(const std::vector<std::string>& names, bool of_attack);
 /// Sweeps among the attacks and the defences of a run, in its order.
 [[nodiscard]] std::vector<Sweep> find_sweeps(const RunRecord& run);
 /// One metric along a sweep: a line for each defence (of a sweep over an attack) or attack. Lines without two points
