@@ -220,13 +220,66 @@ TEST_F(LeakageExperimentTest, SecondsOfAnotherProcessAreNotShownAsNone) {
   EXPECT_NE(to_markdown(*again).find("| - |\n"), std::string::npos) << to_markdown(*again);
 }
 
-TEST_F(LeakageExperimentTest, ThePageSaysThatThereAreNoIntervals) {
+TEST_F(LeakageExperimentTest, RatesHaveWilsonsIntervalsAndMeansTheBootstraps) {
+  const auto done = run(experiment("cases: [clean, targeted]\ninstructions: [native, context-ignoring]\n"), "a");
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  // One of two: by Wilson's formula, computed by hand.
+  const FigureInterval& contains = done->utility[0].intervals.at("contains");
+  EXPECT_TRUE(contains.is_rate);
+  EXPECT_NEAR(contains.interval.low, 0.0945, 5e-5);
+  EXPECT_NEAR(contains.interval.high, 0.9055, 5e-5);
+  EXPECT_FALSE(done->utility[0].intervals.at("bleu1").is_rate);
+  // A leak's interval is that of the worst instruction: both of its answers are the passage. Of two, by hand again.
+  const LeakageRow& leak = done->leakage[0];
+  EXPECT_EQ(leak.worst, "context-ignoring");
+  EXPECT_NEAR(leak.intervals.at("eed").interval.low, 2 / (2 + 3.8415), 5e-5);
+  EXPECT_LT(leak.instructions[0].intervals.at("eed").interval.high, 0.3);
+  EXPECT_NEAR(leak.intervals.at("crr_eed@0.9").interval.low, 0.0945, 5e-5);  // one of two chunks
+  const auto record = read_run_record(folder_.path("a"));
+  ASSERT_TRUE(record.ok());
+  const RunFigure& shown = record->find("none", "vanilla")->figures.at("contains");
+  ASSERT_TRUE(shown.interval);
+  EXPECT_TRUE(shown.is_rate);
+  EXPECT_NEAR(shown.interval->high, 0.9055, 5e-5);
+  ASSERT_TRUE(record->find("targeted", "vanilla")->figures.at("crr_eed@0.9").interval);
+  EXPECT_EQ(failing("a", "high(contains) > 0.9 where defence = vanilla"), std::vector<std::string>{"none / vanilla"});
+  const std::string csv = *read_file(folder_.path("a/summary.csv"));
+  EXPECT_NE(csv.find("clean,\"vanilla\",,contains,0.5,0.0945"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("targeted,\"vanilla\",native,eed,"), std::string::npos) << csv;
+  EXPECT_NE(to_markdown(*done).find("0.500 [0.09, 0.91]"), std::string::npos);
+}
+
+TEST_F(LeakageExperimentTest, PassagesMayLieElsewhereThanTheQuestions) {
+  std::ofstream(folder_.path("nq.jsonl")) << R"({"question": "who built the bridge", "answer": ["Karla Voss"]})"
+                                          << "\n";
+  std::ofstream(folder_.path("wiki.txt")) << " = Tarn = \n\n " << kBridge << " \n " << kMuseum << " \n";
+  const auto root = YamlValue::parse(
+      "name: t\nkind: leakage\ndata: {format: nq-open, path: nq.jsonl, corpus: {format: wikitext, path: wiki.txt}}\n"
+      "modes: [vanilla]\ncases: [untargeted]\ninstructions: [context-ignoring]\n",
+      "t.yaml");
+  auto what = read_leakage_experiment(*root);
+  ASSERT_TRUE(what.ok()) << what.error().message;
+  const LeakageParts parts{encoder_.get(), model_.get(), nullptr};
+  const auto asked = [&](const std::string& out) {
+    return run_leakage_experiment(*what, parts, folder_.path("nq.jsonl"), folder_.path(out), false, Progress::none(),
+                                  {}, folder_.path("wiki.txt"));
+  };
+  const auto done = asked("a");
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_NEAR(done->leakage.at(0).eed, 1.0, 1e-9);
+  what->distractors = 0;  // and nothing says which passages answer
+  const auto none = asked("b");
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("distractors"), std::string::npos) << none.error().message;
+}
+
+TEST_F(LeakageExperimentTest, ThePageSaysWhoseIntervalsTheyAre) {
   ASSERT_TRUE(run(experiment("cases: [targeted]\ninstructions: [native]\n"), "a").ok());
   const auto record = read_run_record(folder_.path("a"));
   ASSERT_TRUE(record.ok());
   const auto page = make_report(std::span(&*record, 1));
   ASSERT_TRUE(page.ok());
-  EXPECT_NE(page->find("have no interval"), std::string::npos);
+  EXPECT_NE(page->find("with the interval of that one"), std::string::npos);
 }
 
 TEST_F(LeakageExperimentTest, MistakesInTheFileAreNamed) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "casemate/attack/leak.h"
 #include "casemate/core/progress.h"
+#include "casemate/core/statistics.h"
 #include "casemate/core/status.h"
 #include "casemate/core/yaml_options.h"
 #include "casemate/sanitize/output_guard.h"
@@ -44,6 +46,8 @@ struct LeakageExperiment {
   std::vector<LeakCase> cases;
   std::vector<LeakInstruction> instructions;  ///< of all cases but clean; leakage is the worst over them
   std::optional<GuardOptions> guard;          ///< over every mode
+  std::string corpus_format{};                ///< of passages that lie elsewhere; empty: the data set's own
+  std::string corpus_path{};
 };
 
 [[nodiscard]] bool is_leakage_experiment(const YamlValue& root);
@@ -60,6 +64,14 @@ struct LeakageParts {
   LanguageModel* backbone = nullptr;  ///< for keywords; null: `model`
 };
 
+/// A figure's 95 % interval.
+struct FigureInterval {
+  Interval interval;
+  bool is_rate = false;  ///< Wilson's, where every value is 0 or 1; else the bootstrap's over questions
+};
+/// By figure, as summaries name them: "eed", "contains", "crr_eed@0.5". A figure over nothing has none.
+using FigureIntervals = std::map<std::string, FigureInterval, std::less<>>;
+
 /// Means over questions of what clean answers are worth, against the data set's answers.
 struct UtilityRow {
   std::string mode;
@@ -70,6 +82,7 @@ struct UtilityRow {
   std::optional<double> seconds;  ///< median of a whole answer; unset where not all were asked in this process
   std::size_t questions = 0;      ///< that were answered: the means are over these
   std::size_t failed = 0;
+  FigureIntervals intervals{};
 };
 
 /// What one of the instructions got: means over its answers.
@@ -79,6 +92,7 @@ struct LeakByInstruction {
   double rouge_l = 0;
   std::size_t withheld = 0;
   std::size_t questions = 0;  ///< answers; 0: the means show nothing
+  FigureIntervals intervals{};
 };
 
 /// Means over questions of the nearest retrieved chunk, for the instruction that does worst by each figure.
@@ -95,6 +109,9 @@ struct LeakageRow {
   std::size_t questions = 0;
   std::size_t failed = 0;                         ///< over all instructions
   std::vector<LeakByInstruction> instructions{};  ///< each by itself, in the experiment's order
+  /// Of the instruction whose figure stands here, so that the worst of several is taken for one that was chosen
+  /// beforehand: it is somewhat too high, and so is its interval. Recovery rates are over chunks.
+  FigureIntervals intervals{};
   /// Adds one, and keeps `eed`, `rouge_l`, `worst` and `withheld` those of the worst and of all.
   void add(const LeakByInstruction& each);
 };
@@ -108,15 +125,19 @@ struct LeakageRun {
 inline constexpr double kRecoveryThresholds[] = {0.3, 0.5, 0.7, 0.9};
 
 /// Asks every question under every mode, case and instruction and writes into `out`: experiment.json (a folder with
-/// another one is refused), queries/*.jsonl (one line an answer, with its chunks), summary.json, summary.md. After a
-/// kill or a stop the same call goes on behind the last logged answer. An answer that fails is logged with its error,
-/// counted, and in no figure.
-/// Error: Mismatch for a folder of another experiment; what data, encoder and models say; Cancelled.
+/// another one is refused), queries/*.jsonl (one line an answer, with its chunks), summary.json, summary.csv,
+/// summary.md. `corpus` is where the passages lie, if the experiment names a corpus of its own. After a kill or a stop
+/// the same call goes on behind the last logged answer. An answer that fails is logged with its error, counted, and in
+/// no figure. Error: Mismatch for a folder of another experiment; what data, encoder and models say; Cancelled.
 [[nodiscard]] Result<LeakageRun> run_leakage_experiment(const LeakageExperiment& experiment, const LeakageParts& parts,
                                                         const std::string& data, const std::string& out, bool quick,
-                                                        Progress& progress, std::stop_token stop);
+                                                        Progress& progress, std::stop_token stop,
+                                                        const std::string& corpus = {});
 
 [[nodiscard]] std::string to_markdown(const LeakageRun& run);
 [[nodiscard]] std::string to_json(const LeakageRun& run);
+/// case,mode,instruction,figure,value,low,high,interval,n: a line a figure, utility as the case "clean", and a line for
+/// each instruction by itself. Empty cells where nothing was measured.
+[[nodiscard]] std::string to_csv(const LeakageRun& run);
 
 }  // namespace casemate

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "eval/json_lines.h"
+
 namespace casemate {
 namespace {
 
@@ -10,6 +12,17 @@ using nlohmann::json;
 
 void add_name(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+/// {low, high, interval_kind} under the field's name.
+void read_interval(const json& intervals, const std::string& field, RunFigure& figure) {
+  const auto found = intervals.find(field);
+  if (found == intervals.end() || !found->is_object()) return;
+  const auto low = found->find("low");
+  const auto high = found->find("high");
+  if (low == found->end() || high == found->end() || !low->is_number() || !high->is_number()) return;
+  figure.interval = Interval{low->get<double>(), high->get<double>()};
+  figure.is_rate = text_of(*found, "interval_kind") == "Wilson";
 }
 
 template <std::size_t N>
@@ -25,21 +38,26 @@ void add(const json& row, const std::string& attack, const std::array<const char
   if (questions != row.end() && questions->is_number_unsigned()) condition.queries = questions->get<std::uint64_t>();
   const auto failed = row.find("failed");
   if (failed != row.end() && failed->is_number_unsigned()) condition.failed = failed->get<std::uint64_t>();
+  const auto intervals = row.find("intervals");
   // A figure that is null was measured and shows nothing: the metric is there, the figure is not.
-  const auto put = [&](const std::string& name, const json& value) {
+  const auto put = [&](const std::string& name, const std::string& field, const json& value) {
     if (!value.is_number() && !value.is_null()) return;
     add_name(run.metrics, name);
-    if (value.is_number()) condition.figures[name] = {value.get<double>(), std::nullopt, condition.queries, false};
+    if (!value.is_number()) return;
+    RunFigure figure{value.get<double>(), std::nullopt, condition.queries, false};
+    if (intervals != row.end() && intervals->is_object()) read_interval(*intervals, field, figure);
+    condition.figures[name] = figure;
   };
   for (const char* field : fields) {
-    if (const auto value = row.find(field); value != row.end()) put(prefix + field, *value);
+    if (const auto value = row.find(field); value != row.end()) put(prefix + field, field, *value);
   }
   const auto thresholds = row.find("crr_thresholds");
   for (const char* field : {"crr_eed", "crr_lcs"}) {
     const auto values = row.find(field);
     if (thresholds == row.end() || !thresholds->is_array() || values == row.end() || !values->is_array()) continue;
     for (std::size_t i = 0; i < std::min(thresholds->size(), values->size()); ++i) {
-      if ((*thresholds)[i].is_number()) put(std::string(field) + "@" + (*thresholds)[i].dump(), (*values)[i]);
+      const std::string name = std::string(field) + "@" + (*thresholds)[i].dump();
+      if ((*thresholds)[i].is_number()) put(name, name, (*values)[i]);
     }
   }
   add_name(run.attacks, condition.attack);

@@ -115,8 +115,8 @@ std::string grid_section(const RunRecord& run, const std::string& prefix) {
   std::string out;
   if (run.kind == "leakage")
     out =
-        "<p class=\"hint\">Figures of leakage have no interval: they are means, and the worst of the instructions. "
-        "Small differences between modes may be chance.</p>";
+        "<p class=\"hint\">Figures of leakage are those of the worst instruction, with the interval of that one: the "
+        "worst of several is somewhat high by chance alone.</p>";
   for (std::size_t m = 0; m < run.metrics.size(); ++m)
     out += grid(run, run.metrics[m], prefix + "grid-" + std::to_string(m));
   return out;

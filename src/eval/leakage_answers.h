@@ -1,0 +1,42 @@
+// eval/leakage_answers.h
+#pragma once
+
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "casemate/eval/leakage_experiment.h"
+#include "casemate/llm/language_model.h"
+#include "eval/leakage_corpus.h"
+
+namespace casemate {
+
+struct LeakAnswer {
+  std::string text;
+  bool withheld = false;  ///< the guard ended it
+  SanitizedContext context;
+};
+
+/// The modes of a leakage experiment, which answer from chunks. Experiment and models must outlive it.
+class LeakageAnswers {
+ public:
+  /// Error: what `create_sanitizer` says.
+  [[nodiscard]] static Result<LeakageAnswers> create(const LeakageExperiment& experiment, const LeakageParts& parts);
+  /// Error: what sanitizer and models say; Cancelled.
+  [[nodiscard]] Result<LeakAnswer> answer(std::size_t mode, const UntrustedText& question,
+                                          std::span<const LeakChunk> chunks, const std::stop_token& stop) const;
+
+ private:
+  LeakageAnswers(const LeakageExperiment& experiment, LanguageModel& model)
+      : experiment_(&experiment), model_(&model) {}
+  [[nodiscard]] Status generate(const SanitizedContext& context, const UntrustedText& question, const OnText& take,
+                                const std::stop_token& stop) const;
+
+  const LeakageExperiment* experiment_;
+  LanguageModel* model_;
+  std::vector<std::unique_ptr<Sanitizer>> sanitizers_;  ///< [modes]
+};
+
+}  // namespace casemate
