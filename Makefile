@@ -38,9 +38,10 @@ asan: setup ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --preset asan && cmake --build --preset asan -j $(JOBS)
 	ctest --test-dir build/asan --output-on-failure -j $(JOBS)
 
-tsan: setup ## tests of code with threads under ThreadSanitizer
-	cmake --preset tsan && cmake --build --preset tsan -j $(JOBS) --target core_test retrieve_test store_test
-	ctest --test-dir build/tsan --output-on-failure -L 'core_test|retrieve_test|store_test'
+tsan: setup ## tests of code with threads, the server's among them, under ThreadSanitizer
+	cmake --preset tsan
+	cmake --build --preset tsan -j $(JOBS) --target core_test retrieve_test store_test llama_turns_test casemate casemate-reader tiny_model
+	ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -R '^apps_server|^core_test|^retrieve_test|^store_test|Turns|Places'
 
 demo: ## index real documents and ask them three questions
 	@tools/demo
