@@ -57,6 +57,12 @@ class Sealing(CliTest):
         self.assertIn("another key", self.seal("--key", other, code=2))
         self.assertEqual(self.seal("--key", other, "--force")["version"], 2)
 
+    def test_a_repair_needs_something_to_repair(self):
+        self.assertIn("no seal to repair", self.seal("--key", self.key, "--repair", code=2))
+        self.seal("--key", self.key)
+        self.assertIn("nothing to repair", self.seal("--key", self.key, "--repair", code=2))
+        self.assertTrue(self.seal("--verify")["holds"])
+
     def test_what_is_missing_is_named_with_the_command(self):
         self.assertIn("--new-key", self.seal(code=2))
         self.assertIn("no seal", self.seal("--verify", code=2))

@@ -78,7 +78,9 @@ int run(Context& context, const CertifyChoice& choice) {
 std::function<int()> set_up_certify(CLI::App& app, Context& context) {
   auto choice = std::make_shared<CertifyChoice>();
   app.add_option("data", choice->data, "questions with their passages and answers")->required();
-  app.add_option("--format", choice->format, "of the data: realtimeqa")->capture_default_str();
+  app.add_option("--format", choice->format,
+                 "of the data: realtimeqa, jsonl, musique, squad and others (docs/evaluation.md)")
+      ->capture_default_str();
   app.add_option("--method", choice->methods,
                  "voting, keyword or decoding, or 'NAME{option: value, ...}' (docs/robust-generation.md); may be given "
                  "again")

@@ -111,6 +111,11 @@ int verify(Context& context, const SealChoice& choice) {
                          choice.store + ": tenant " + UntrustedText(choice.options.tenant).for_log() + " has no seal"});
   }
   const auto check = check_seal(**store, **seal, context.pool());
+  if (!check && check.error().code == ErrorCode::kCorrupt) {
+    if (context.json) print({{"holds", false}, {"problem", check.error().message}});
+    context.fail(check.error());
+    return kAnswerIsNo;
+  }
   if (!check) return context.fail(check.error());
   if (context.json) {
     Json out = {{"holds", check->holds()}};
@@ -160,6 +165,10 @@ std::function<int()> set_up_seal(CLI::App& app, Context& context) {
       ->capture_default_str()
       ->needs(key);
   app.add_flag("--force", choice->options.replace_foreign, "also replace a seal of another key, or a damaged one")
+      ->needs(key);
+  app.add_flag("--repair", choice->options.repair,
+               "make the secret for sketches anew where it is lost, damaged or not the sealed one, and seal what was "
+               "sealed; refused where a document has changed since")
       ->needs(key);
   key->excludes(verify)->excludes(made);
   made->excludes(verify);
