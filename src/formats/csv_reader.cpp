@@ -116,6 +116,7 @@ Status read_csv(const Source& source, Format format, ReadContext& context) {
   Columns columns;
   std::size_t row = 0;
   for (;;) {
+    if (Status going = context.check_stop(); !going) return going;
     const auto more = reader.next(record);
     if (more && !*more) break;
     if (!more) {

@@ -83,6 +83,7 @@ Status read_jsonl(const Source& source, ReadContext& context) {
   bool too_long = false;
   std::size_t number = 0;
   for (std::size_t begin = 0; stream.line(line, context.limits().max_record_bytes, too_long); begin = stream.offset()) {
+    if (Status going = context.check_stop(); !going) return going;
     ++number;
     if (too_long) {
       context.problem(source.path, number, ErrorCode::kLimit,

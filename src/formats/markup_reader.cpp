@@ -49,12 +49,14 @@ Error explain(const ChildOutput& output, const ReadLimits& limits, std::string_v
   return Error{ErrorCode::kInvalidInput, "the " + std::string(kind) + " parser " + describe_end(output)};
 }
 
-Result<MarkupResult> parse(std::string_view bytes, Format format, const ReadOptions& options) {
+Result<MarkupResult> parse(std::string_view bytes, Format format, const ReadContext& context) {
+  const ReadOptions& options = context.options();
   const auto program = find_reader_program(options.reader_program);
   if (!program) return program.error();
   const ReadLimits& limits = options.limits;
-  const auto output = run_reading_child(
-      *program, {std::string(format_name(format)), std::to_string(limits.max_nesting)}, bytes, limits, kLimitAddresses);
+  const auto output =
+      run_reading_child(*program, {std::string(format_name(format)), std::to_string(limits.max_nesting)}, bytes, limits,
+                        context.stop(), kLimitAddresses);
   if (!output) return output.error();
   if (output->exit_code != 0) return explain(*output, limits, format_name(format));
   return unpack(output->out, bytes.size());
@@ -72,7 +74,8 @@ Status read_markup(const Source& source, Format format, ReadContext& context) {
     repaired.offsets = without_mark.after(repaired.offsets);
     repaired.text.erase(0, 3);
   }
-  auto page = parse(repaired.text, format, context.options());
+  auto page = parse(repaired.text, format, context);
+  if (Status going = context.check_stop(); !going) return going;
   if (!page) return context.problem(source.path, page.error().in(shown_path(source.path))), Status{};
   Document document = new_document(source, format);
   document.findings = std::move(repaired.findings);

@@ -23,15 +23,17 @@ Error explain(const ChildOutput& output) {
           "is a broken PDF: pdftotext " + describe_end(output) + " (" + UntrustedText(first).for_log() + ")"};
 }
 
-Result<std::string> extract(const Source& source, const ReadOptions& options) {
+Result<std::string> extract(const Source& source, const ReadContext& context) {
+  const ReadOptions& options = context.options();
   std::error_code error;
   const std::string path = std::filesystem::absolute(source.path, error).string();
   if (error) return Error{ErrorCode::kIo, error.message()};
   const ReadLimits& limits = options.limits;
   // One page more than allowed is asked for, to see whether there is one.
-  auto output = run_reading_child(
-      options.pdftotext_program,
-      {"-enc", "UTF-8", "-eol", "unix", "-l", std::to_string(limits.max_pdf_pages + 1), path, "-"}, {}, limits);
+  auto output =
+      run_reading_child(options.pdftotext_program,
+                        {"-enc", "UTF-8", "-eol", "unix", "-l", std::to_string(limits.max_pdf_pages + 1), path, "-"},
+                        {}, limits, context.stop());
   if (!output) {
     if (output.error().code != ErrorCode::kNotFound) return output.error();
     return Error{
@@ -56,7 +58,8 @@ Status read_pdf(const Source& source, ReadContext& context) {
                         std::to_string(context.limits().max_file_bytes) + " (limits.max_file_bytes)");
     return {};
   }
-  auto text = extract(source, context.options());
+  auto text = extract(source, context);
+  if (Status going = context.check_stop(); !going) return going;
   if (!text) return context.problem(source.path, text.error().in(shown_path(source.path))), Status{};
   std::vector<std::size_t> starts = {0};
   for (std::size_t i = 0; i < text->size(); ++i) {

@@ -20,6 +20,10 @@ void ReadContext::problem(const std::string& path, const Error& error) {
   sink_.problem({path, 0, error});
 }
 
+Status ReadContext::check_stop() const {
+  return stop_.stop_requested() ? Status(Error{ErrorCode::kCancelled, "the caller asked to stop"}) : Status();
+}
+
 std::optional<ReadContext::Place> ReadContext::seen_before(const Document& document) {
   if (files_.empty() || files_.back().path != document.path || files_.back().root != document.root)
     files_.push_back({document.path, document.root});

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "casemate/core/status.h"
 #include "casemate/formats/document.h"
@@ -27,11 +29,15 @@ struct Source {
 /// What all readers of one run share: the sink, the ids seen, the counts.
 class ReadContext {
  public:
-  ReadContext(const ReadOptions& options, DocumentSink& sink) : options_(options), sink_(sink) {}
+  ReadContext(const ReadOptions& options, DocumentSink& sink, std::stop_token stop)
+      : options_(options), sink_(sink), stop_(std::move(stop)) {}
 
   [[nodiscard]] const ReadOptions& options() const noexcept { return options_; }
   [[nodiscard]] const ReadLimits& limits() const noexcept { return options_.limits; }
   [[nodiscard]] ReadSummary& summary() noexcept { return summary_; }
+  [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
+  /// Error: Cancelled, which ends the run.
+  [[nodiscard]] Status check_stop() const;
 
   /// Gives a document to the sink. A blank one and one whose id was seen (below the same root) are problems instead.
   /// Error: what ends the run (the sink's error, max_documents).
@@ -55,6 +61,7 @@ class ReadContext {
 
   const ReadOptions& options_;
   DocumentSink& sink_;
+  std::stop_token stop_;
   ReadSummary summary_;
   std::vector<File> files_;  ///< of the places
   std::unordered_map<std::string, Place> ids_;

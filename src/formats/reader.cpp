@@ -34,6 +34,7 @@ Status read_as(Format format, const Source& source, ReadContext& context) {
 }
 
 Status read_file_at(const FoundFile& found, ReadContext& context) {
+  if (Status going = context.check_stop(); !going) return going;
   const std::string& path = found.path;
   auto file = InputFile::open(path, shown_path(path));
   if (!file) return context.problem(path, file.error()), Status{};
@@ -78,9 +79,10 @@ Status check(const ReadOptions& options) {
   return {};
 }
 
-Result<ReadSummary> read_paths(std::span<const std::string> paths, const ReadOptions& options, DocumentSink& sink) {
+Result<ReadSummary> read_paths(std::span<const std::string> paths, const ReadOptions& options, DocumentSink& sink,
+                               const std::stop_token& stop) {
   if (const Status valid = check(options); !valid) return valid.error();
-  ReadContext context(options, sink);
+  ReadContext context(options, sink, stop);
   try {
     for (const std::string& path : paths) {
       const Status walked =
@@ -93,8 +95,9 @@ Result<ReadSummary> read_paths(std::span<const std::string> paths, const ReadOpt
   return context.summary();
 }
 
-Result<ReadSummary> read_path(const std::string& path, const ReadOptions& options, DocumentSink& sink) {
-  return read_paths({&path, 1}, options, sink);
+Result<ReadSummary> read_path(const std::string& path, const ReadOptions& options, DocumentSink& sink,
+                              const std::stop_token& stop) {
+  return read_paths({&path, 1}, options, sink, stop);
 }
 
 }  // namespace casemate

@@ -1,6 +1,7 @@
 // formats/reading_child.h
 #pragma once
 
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,9 +12,9 @@
 namespace casemate {
 
 /// Runs a program that reads a hostile file, confined within `limits`; errors name the limit that was passed.
-/// `limit_addresses` false: child_memory_bytes is not applied.
+/// `limit_addresses` false: child_memory_bytes is not applied. Error: Cancelled where `stop` asked, besides.
 [[nodiscard]] Result<ChildOutput> run_reading_child(const std::string& program, std::vector<std::string> arguments,
                                                     std::string_view input, const ReadLimits& limits,
-                                                    bool limit_addresses = true);
+                                                    const std::stop_token& stop, bool limit_addresses = true);
 
 }  // namespace casemate

@@ -368,13 +368,13 @@ Result<IndexSummary> index_paths(std::span<const std::string> paths, const Index
   if (Status good = check_settings(options, store, encoder); !good) return good.error();
   IndexRun run(options, store, encoder, progress, stop);
   progress.begin("indexing", total_bytes(paths), "bytes");
-  auto read = read_paths(paths, options.reading, run);
+  auto read = read_paths(paths, options.reading, run, stop);
   // What was read before an error is worth keeping.
   const Status flushed = run.flush();
   progress.end();
-  if (!read) return read.error();
   if (!flushed) return flushed.error();
   if (stop.stop_requested()) return IndexRun::cancelled();
+  if (!read) return read.error();
   if (options.strict && run.first_problem()) return *run.first_problem();
   run.summary.reading = *read;
   return run.summary;

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <stop_token>
+#include <thread>
 
 #include "casemate/core/file_system.h"
 #include "formats/format_fixture.h"
@@ -111,6 +114,25 @@ TEST_F(PdfReader, ATextToolThatIsNotInstalledIsSaid) {
   ASSERT_EQ(sink_.problems.size(), 1U);
   EXPECT_NE(sink_.messages().find("install poppler-utils"), std::string::npos);
   EXPECT_EQ(sink_.problems[0].error.code, ErrorCode::kUnavailable);
+}
+
+TEST_F(PdfReader, AStopEndsTheChildAndTheRunAtOnce) {
+  write("endless", "#!/bin/sh\nexec sleep 60\n");
+  std::filesystem::permissions(folder_.path("endless"), std::filesystem::perms::owner_all);
+  options_.pdftotext_program = folder_.path("endless");
+  std::stop_source stop;
+  const std::jthread stopper([&stop] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    stop.request_stop();
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  const auto stopped = read_path(data("two_pages.pdf"), options_, sink_, stop.get_token());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
+  EXPECT_TRUE(sink_.problems.empty()) << sink_.messages();
+  EXPECT_EQ(read_path(folder_.root(), options_, sink_, stop.get_token()).error().code, ErrorCode::kCancelled);
+  EXPECT_TRUE(sink_.documents.empty());
 }
 
 TEST_F(DocxReader, ParagraphsTablesAndTheirOffsets) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "casemate/core/status.h"
@@ -26,10 +27,12 @@ struct ReadSummary {
 ///
 /// Memory: JSONL, CSV and TSV stream (one record at a time); other files are read whole, within the limits; ids seen
 /// are kept. HTML, Markdown and PDF are parsed in child processes that end before this returns. Safe to call from any
-/// thread of a multi-threaded program (a child is forked and at once executes another program), one call a sink. Error:
-/// InvalidOption; what the sink returned; Limit at `max_documents`.
+/// thread of a multi-threaded program (a child is forked and at once executes another program), one call a sink. A stop
+/// is seen between records and while a child works, which is then killed. Error: InvalidOption; what the sink returned;
+/// Limit at `max_documents`; Cancelled.
 [[nodiscard]] Result<ReadSummary> read_paths(std::span<const std::string> paths, const ReadOptions& options,
-                                             DocumentSink& sink);
-[[nodiscard]] Result<ReadSummary> read_path(const std::string& path, const ReadOptions& options, DocumentSink& sink);
+                                             DocumentSink& sink, const std::stop_token& stop = {});
+[[nodiscard]] Result<ReadSummary> read_path(const std::string& path, const ReadOptions& options, DocumentSink& sink,
+                                            const std::stop_token& stop = {});
 
 }  // namespace casemate
