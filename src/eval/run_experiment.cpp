@@ -98,18 +98,6 @@ class ExperimentRun {
     return {};
   }
 
-  /// What the store indexes: the data set's own file, or its passages written out.
-  Result<std::pair<std::string, Format>> corpus_to_index() const {
-    if (!data_.index_passages) return std::pair(data_.path, Format::kSquad);
-    std::string lines;
-    for (const CorpusPassage& each : data_.passages)
-      lines += ordered_json{{"_id", each.id}, {"title", each.title.for_json()}, {"text", each.text.for_json()}}.dump() +
-               "\n";
-    std::string file = path("work/corpus.jsonl");
-    if (Status written = write_file(file, lines); !written) return written.error();
-    return std::pair(std::move(file), Format::kJsonl);
-  }
-
   /// Makes the folder, or checks that what it holds is this experiment.
   Status claim_folder() {
     ordered_json metrics = ordered_json::array();
@@ -175,7 +163,7 @@ class ExperimentRun {
       }
     }
     const bool trusted = !sealed.empty();
-    const auto corpus = corpus_to_index();
+    const auto corpus = corpus_file(data_, path("work/corpus.jsonl"));
     if (!corpus) return corpus.error();
     if (Status indexed = store_->index(corpus->first, corpus->second, recipes_, trusted, progress_, stop_); !indexed)
       return indexed;

@@ -1,8 +1,10 @@
 #include "eval/work_store.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "casemate/attack/plant.h"
+#include "casemate/core/file_system.h"
 #include "casemate/core/signing.h"
 #include "casemate/defend/seal.h"
 #include "casemate/pipeline/indexer.h"
@@ -24,6 +26,18 @@ ChunkerOptions fitting_chunks(const Encoder& encoder) {
 }
 
 }  // namespace
+
+Result<std::pair<std::string, Format>> corpus_file(const DataSet& data, const std::string& path) {
+  if (!data.index_passages) return std::pair(data.path, Format::kSquad);
+  std::string lines;
+  for (const CorpusPassage& each : data.passages) {
+    lines += nlohmann::ordered_json{{"_id", each.id}, {"title", each.title.for_json()}, {"text", each.text.for_json()}}
+                 .dump() +
+             "\n";
+  }
+  if (Status written = write_file_atomically(FileSystem::posix(), path, lines); !written) return written.error();
+  return std::pair(path, Format::kJsonl);
+}
 
 Result<WorkStore> WorkStore::open(const std::string& path, const Encoder& encoder) {
   const auto identity = store_identity(encoder, fitting_chunks(encoder));

@@ -5,6 +5,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "casemate/attack/attack.h"
@@ -12,10 +13,14 @@
 #include "casemate/core/thread_pool.h"
 #include "casemate/defend/scan_defence.h"
 #include "casemate/encoder/encoder.h"
+#include "casemate/eval/data_set.h"
 #include "casemate/formats/document.h"
 #include "casemate/store/store.h"
 
 namespace casemate {
+
+/// What a store indexes of a data set: its own file, or its passages written to `path`. Error: Io.
+[[nodiscard]] Result<std::pair<std::string, Format>> corpus_file(const DataSet& data, const std::string& path);
 
 /// The store that an experiment works on: the clean corpus, embedded once, and for each attack its documents on top.
 class WorkStore {

@@ -7,6 +7,7 @@
 
 #include "casemate/core/yaml_options.h"
 #include "casemate/eval/answer_experiment.h"
+#include "casemate/eval/composed_experiment.h"
 #include "casemate/eval/leakage_experiment.h"
 
 namespace casemate {
@@ -75,6 +76,13 @@ TEST(Experiment, ShippedExperimentsAreRead) {
     if (is_answer_experiment(*root)) {
       const auto answers = read_answer_experiment(*root);
       EXPECT_TRUE(answers.ok()) << answers.error().message;
+      ++read;
+      continue;
+    }
+    if (is_composed_experiment(*root)) {
+      const auto composed = read_composed_experiment(*root);
+      ASSERT_TRUE(composed.ok()) << composed.error().message;
+      EXPECT_EQ(composed->name, file.path().stem().string());
       ++read;
       continue;
     }

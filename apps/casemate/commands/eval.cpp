@@ -6,6 +6,7 @@
 #include "casemate/core/hash.h"
 #include "casemate/encoder/heads.h"
 #include "casemate/eval/answer_experiment.h"
+#include "casemate/eval/composed_experiment.h"
 #include "casemate/eval/export.h"
 #include "casemate/eval/leakage_experiment.h"
 #include "casemate/eval/reading_experiment.h"
@@ -27,6 +28,7 @@ struct EvalChoice {
   std::string encoder;
   std::string reranker;
   std::string judge;
+  std::string keyword_model;
   bool quick = false;
   LanguageModelChoice model;
   RunOutputs outputs;
@@ -87,9 +89,14 @@ Status check_gates(const EvalChoice& choice, const Experiment& experiment) {
 Status check_gates(const EvalChoice& choice, const AnswerExperiment& experiment) {
   const auto gates = parse_gates(choice.outputs);
   if (!gates) return gates.error();
-  const std::vector<std::string> metrics = {"right", "attack_success", "valid", "declined"};
+  std::vector<std::string> metrics = {"right", "attack_success", "valid", "declined"};
   std::vector<std::string> methods;
-  for (const AnswerMethod& method : experiment.methods) methods.push_back(method.name);
+  bool long_text = false;
+  for (const AnswerMethod& method : experiment.methods) {
+    methods.push_back(method.name);
+    long_text = long_text || method.task == AnswerTask::kLongText;
+  }
+  if (long_text) metrics.emplace_back("score");
   std::vector<std::string> attacks;
   for (const AnswerAttack& attack : experiment.attacks) attacks.push_back(attack.name);
   return check_gate_names(*gates, metrics, attacks, methods);
@@ -115,7 +122,7 @@ bool asks_model(const Experiment& experiment) {
   if (!experiment.methods.empty()) return true;
   for (const auto& chain : experiment.defences) {
     for (const DefenceChoice& defence : chain) {
-      if (needs_model(defence)) return true;
+      if (needs_model(defence) || prepares_with_model(defence)) return true;
     }
   }
   for (const std::string& attack : experiment.attacks) {
@@ -221,14 +228,46 @@ Result<AnswerRun> evaluate_answers(Context& context, const EvalChoice& choice, c
   if (!model) return model.error();
   auto done = run_answer_experiment(*experiment, **model, {*data, out, choice.quick}, context.progress(), context.stop);
   if (!done) return done;
-  const auto texts = load_answer_set(experiment->data_format, *data);
+  const auto texts = load_answer_set(experiment->data_format, *data,
+                                     {static_cast<std::size_t>(experiment->passages), experiment->seed});
   if (!texts) return texts.error();
   const Status written = write_answer_texts(out, *texts, static_cast<std::size_t>(experiment->passages));
   return written ? std::move(done) : Result<AnswerRun>(written.error());
 }
 
+Result<AnswerRun> evaluate_composed(Context& context, const EvalChoice& choice, const YamlValue& root,
+                                    const std::string& out) {
+  const auto experiment = read_composed_experiment(root);
+  if (!experiment) return experiment.error();
+  const auto gates = parse_gates(choice.outputs);
+  if (!gates) return gates.error();
+  EvalOptions options;
+  auto data = find_data(choice, experiment->data_path);
+  if (!data) return data.error();
+  options.data = *std::move(data);
+  if (!experiment->corpus_path.empty()) {
+    auto corpus = find_data(choice, experiment->corpus_path);
+    if (!corpus) return corpus.error();
+    options.corpus = *std::move(corpus);
+  }
+  options.out = out;
+  options.quick = choice.quick;
+  EncoderChoice wanted;
+  wanted.encoder = choice.encoder.empty() ? experiment->encoder : choice.encoder;
+  const auto encoder = context.load_encoder(wanted);
+  if (!encoder) return encoder.error();
+  const auto model = load_language_model(context, choice.model);
+  if (!model) return model.error();
+  EvalParts parts;
+  parts.encoder = encoder->get();
+  parts.model = model->get();
+  parts.pool = &context.pool();
+  return run_composed_experiment(*experiment, parts, options, context.progress(), context.stop);
+}
+
 int run_answers(Context& context, const EvalChoice& choice, const YamlValue& root, const std::string& out) {
-  const auto done = evaluate_answers(context, choice, root, out);
+  const auto done = is_composed_experiment(root) ? evaluate_composed(context, choice, root, out)
+                                                 : evaluate_answers(context, choice, root, out);
   if (!done) return context.fail(done.error());
   const int code = finish_run(context, choice, out);
   std::cout << (context.json ? to_json(done->summary) + "\n" : to_markdown(done->summary, true));
@@ -243,17 +282,23 @@ int run_leakage(Context& context, const EvalChoice& choice, const YamlValue& roo
   if (Status checked = check_gates(choice, *experiment); !checked) return context.fail(checked.error());
   const auto data = find_data(choice, experiment->data_path);
   if (!data) return context.fail(data.error());
+  std::string corpus;
+  if (!experiment->corpus_path.empty()) {
+    auto found = find_data(choice, experiment->corpus_path);
+    if (!found) return context.fail(found.error());
+    corpus = *std::move(found);
+  }
   EncoderChoice wanted;
   if (!choice.encoder.empty()) wanted.encoder = choice.encoder;
   const auto encoder = context.load_encoder(wanted);
   if (!encoder) return context.fail(encoder.error());
   const auto model = load_language_model(context, choice.model);
   if (!model) return context.fail(model.error());
-  const auto backbone = load_keyword_model(context, "");
+  const auto backbone = load_keyword_model(context, choice.keyword_model);
   if (!backbone) return context.fail(backbone.error());
   const LeakageParts parts{encoder->get(), model->get(), backbone->get()};
   const auto done =
-      run_leakage_experiment(*experiment, parts, *data, out, choice.quick, context.progress(), context.stop);
+      run_leakage_experiment(*experiment, parts, *data, out, choice.quick, context.progress(), context.stop, corpus);
   if (!done) return context.fail(done.error());
   const int code = finish_run(context, choice, out);
   std::cout << (context.json ? to_json(*done) : to_markdown(*done));
@@ -268,7 +313,7 @@ int run(Context& context, const EvalChoice& choice) {
   const auto root = YamlValue::parse_file(choice.experiment);
   if (!root) return context.fail(root.error());
   if (is_leakage_experiment(*root)) return run_leakage(context, choice, *root, out);
-  if (is_answer_experiment(*root)) return run_answers(context, choice, *root, out);
+  if (is_answer_experiment(*root) || is_composed_experiment(*root)) return run_answers(context, choice, *root, out);
   const auto done = evaluate(context, choice, out);
   if (!done) return context.fail(done.error());
   const int code = finish_run(context, choice, out);
@@ -291,6 +336,10 @@ std::function<int()> set_up_eval(CLI::App& app, Context& context) {
       "--judge", choice->judge,
       "advraggen: encoder that judges likeness to the document, by name or folder (default: the same encoder "
       "with its other pooling)");
+  app.add_option(
+      "--keyword-model", choice->keyword_model,
+      "kind: leakage: small language model that finds keywords; default: smollm2-135m-instruct-q4_1 where it is "
+      "installed, else the answering model");
   app.add_option("--reranker", choice->reranker,
                  "folder of a SequenceClassification model, for rerank by cross-encoder");
   add_language_model_options(app, choice->model);

@@ -1,0 +1,138 @@
+#include "casemate/eval/composed_experiment.h"
+
+#include <charconv>
+
+#include "casemate/eval/data_set.h"
+#include "eval/option_grid.h"
+
+namespace casemate {
+namespace {
+
+Status read_ragpart(const YamlValue& value, std::vector<DefenceChoice>& out) {
+  const auto entries = value.list();
+  if (!entries) return entries.error();
+  for (const YamlValue& entry : *entries) {
+    const auto texts = expand_grid(entry);
+    if (!texts) return texts.error();
+    for (const std::string& text : *texts) {
+      auto choice = parse_defence(text);
+      if (!choice) return entry.error(choice.error().code, choice.error().message);
+      if (choice->name != "ragpart")
+        return entry.error(ErrorCode::kInvalidOption, "composed certificates are about the votes of ragpart alone");
+      out.push_back(*std::move(choice));
+    }
+  }
+  if (out.empty()) return value.error(ErrorCode::kInvalidOption, "names no ragpart");
+  return {};
+}
+
+Status read_methods(const YamlValue& value, std::vector<AnswerMethod>& out) {
+  const auto entries = value.list();
+  if (!entries) return entries.error();
+  for (const YamlValue& entry : *entries) {
+    const auto texts = expand_grid(entry);
+    if (!texts) return texts.error();
+    for (const std::string& text : *texts) {
+      auto method = parse_answer_method(text);
+      if (!method) return entry.error(method.error().code, method.error().message);
+      const bool fits = method->aggregates() && method->robust.group_size == 1 && method->passages == 0 &&
+                        method->task != AnswerTask::kMultipleChoice;
+      if (!fits) {
+        return entry.error(ErrorCode::kInvalidOption,
+                           text +
+                               ": composed certificates need keyword or decoding over groups of one passage, over "
+                               "all passages, and questions without options");
+      }
+      out.push_back(*std::move(method));
+    }
+  }
+  if (out.empty()) return value.error(ErrorCode::kInvalidOption, "names no method");
+  return {};
+}
+
+/// The product of three lists of numbers.
+Status read_planted(const YamlValue& value, std::vector<PlantedPassages>& out) {
+  std::optional<YamlValue> passages;
+  std::optional<YamlValue> fragments;
+  std::optional<YamlValue> similarity;
+  YamlOptions options(value);
+  options.read("passages", passages).required().read("poisoned_fragments", fragments).required();
+  options.read("max_similarity", similarity).required();
+  if (Status read = options.finish(); !read) return read;
+  const auto counts = passages->list();
+  if (!counts) return counts.error();
+  const auto slots = fragments->list();
+  if (!slots) return slots.error();
+  const auto bounds = similarity->list();
+  if (!bounds) return bounds.error();
+  for (const YamlValue& count : *counts) {
+    for (const YamlValue& slot : *slots) {
+      for (const YamlValue& bound : *bounds) {
+        const auto planted = count.integer(1, 1000);
+        if (!planted) return planted.error();
+        const auto poisoned = slot.integer(0, kMaxRagPartFragments);
+        if (!poisoned) return poisoned.error();
+        const auto s_max = bound.number(-1.0, 1.0);
+        if (!s_max) return s_max.error();
+        PlantedPassages each;
+        each.planted = static_cast<int>(*planted);
+        each.poisoned_fragments = static_cast<int>(*poisoned);
+        each.s_max = *s_max;
+        out.push_back(each);
+      }
+    }
+  }
+  return {};
+}
+
+Status read_data(const YamlValue& data, ComposedExperiment& out) {
+  std::optional<YamlValue> corpus;
+  YamlOptions options(data);
+  options.read("format", out.data_format).read("path", out.data_path).required().read("corpus", corpus);
+  if (Status read = options.finish(); !read) return read;
+  const auto format = find_data_format(out.data_format);
+  if (!format) return data.error(format.error().code, format.error().message);
+  if (!corpus) return {};
+  YamlOptions place(*corpus);
+  place.read("format", out.corpus_format).required().read("path", out.corpus_path).required();
+  return place.finish();
+}
+
+}  // namespace
+
+bool is_composed_experiment(const YamlValue& root) {
+  const auto kind = root.find("kind");
+  if (!kind) return false;
+  const auto text = kind->text();
+  return text.ok() && *text == "composed";
+}
+
+std::string budget_name(const PlantedPassages& planted) {
+  char text[32];
+  const std::string bound(text, std::to_chars(text, text + sizeof text, planted.s_max).ptr);
+  return "planted " + std::to_string(planted.planted) + ", fragments " + std::to_string(planted.poisoned_fragments) +
+         ", similarity " + bound;
+}
+
+Result<ComposedExperiment> read_composed_experiment(const YamlValue& root) {
+  ComposedExperiment out;
+  std::string kind;
+  std::optional<YamlValue> data;
+  std::optional<YamlValue> ragpart;
+  std::optional<YamlValue> methods;
+  std::optional<YamlValue> planted;
+  YamlOptions options(root);
+  options.read("name", out.name).required().read("description", out.description).read("kind", kind).required();
+  options.read("data", data).required().read("encoder", out.encoder).read("seed", out.seed, 0, UINT64_MAX);
+  options.read("questions", out.questions, 0, 100'000'000).read("quick_questions", out.quick_questions, 1, 100'000'000);
+  options.read("top_k", out.top_k, 1, 64).read("defences", ragpart).required();
+  options.read("methods", methods).required().read("planted", planted).required();
+  if (Status read = options.finish(); !read) return read.error();
+  if (Status read = read_data(*data, out); !read) return read.error();
+  if (Status read = read_ragpart(*ragpart, out.ragpart); !read) return read.error();
+  if (Status read = read_methods(*methods, out.methods); !read) return read.error();
+  if (Status read = read_planted(*planted, out.planted); !read) return read.error();
+  return out;
+}
+
+}  // namespace casemate
