@@ -14,6 +14,7 @@
 #include "casemate/eval/run_experiment.h"
 #include "casemate/eval/run_texts.h"
 #include "command.h"
+#include "eval_gates.h"
 #include "language_model_choice.h"
 #include "paraphrase_judge.h"
 #include "run_outputs.h"
@@ -68,51 +69,6 @@ int finish_run(Context& context, const EvalChoice& choice, const std::string& ou
   return run ? write_run_outputs(context, choice.outputs, *run) : context.fail(run.error());
 }
 
-/// A gate that could not be asked is told before the long work.
-Status check_gates(const EvalChoice& choice, const Experiment& experiment) {
-  const auto gates = parse_gates(choice.outputs);
-  if (!gates) return gates.error();
-  std::vector<std::string> metrics;
-  std::vector<std::string> defences;
-  if (experiment.methods.empty()) {
-    for (const EvalMetric metric : experiment.metrics) metrics.push_back(eval_metric_name(metric));
-    for (const Condition& condition : experiment.conditions()) defences.push_back(condition.defence);
-  } else {
-    metrics = reading_metrics(experiment);
-    for (const Condition& condition : experiment.conditions()) {
-      for (const std::string& method : experiment.methods) defences.push_back(condition.defence + " | " + method);
-    }
-  }
-  return check_gate_names(*gates, metrics, experiment.attacks, defences);
-}
-
-Status check_gates(const EvalChoice& choice, const AnswerExperiment& experiment) {
-  const auto gates = parse_gates(choice.outputs);
-  if (!gates) return gates.error();
-  std::vector<std::string> metrics = {"right", "attack_success", "valid", "declined"};
-  std::vector<std::string> methods;
-  bool long_text = false;
-  for (const AnswerMethod& method : experiment.methods) {
-    methods.push_back(method.name);
-    long_text = long_text || method.task == AnswerTask::kLongText;
-  }
-  if (long_text) metrics.emplace_back("score");
-  std::vector<std::string> attacks;
-  for (const AnswerAttack& attack : experiment.attacks) attacks.push_back(attack.name);
-  return check_gate_names(*gates, metrics, attacks, methods);
-}
-
-Status check_gates(const EvalChoice& choice, const LeakageExperiment& experiment) {
-  const auto gates = parse_gates(choice.outputs);
-  if (!gates) return gates.error();
-  std::vector<std::string> attacks;
-  for (const LeakCase which : experiment.cases)
-    attacks.emplace_back(which == LeakCase::kClean ? "none" : leak_case_name(which));
-  std::vector<std::string> modes;
-  for (const SanitizerChoice& mode : experiment.modes) modes.push_back(leakage_mode_name(mode));
-  return check_gate_names(*gates, leakage_metrics(experiment), attacks, modes);
-}
-
 bool paraphrases(const Experiment& experiment) {
   return std::any_of(experiment.attacks.begin(), experiment.attacks.end(),
                      [](const std::string& attack) { return attack.starts_with("advraggen"); });
@@ -160,7 +116,7 @@ struct Evaluated {
 Result<Evaluated> evaluate(Context& context, const EvalChoice& choice, const std::string& out) {
   const auto experiment = load_experiment(choice.experiment);
   if (!experiment) return experiment.error();
-  if (Status checked = check_gates(choice, *experiment); !checked) return checked.error();
+  if (Status checked = check_gates(choice.outputs, *experiment); !checked) return checked.error();
   const auto data = find_data(choice, experiment->data_path);
   if (!data) return data.error();
   EncoderChoice wanted;
@@ -221,7 +177,7 @@ Result<AnswerRun> evaluate_answers(Context& context, const EvalChoice& choice, c
                                    const std::string& out) {
   const auto experiment = read_answer_experiment(root);
   if (!experiment) return experiment.error();
-  if (Status checked = check_gates(choice, *experiment); !checked) return checked.error();
+  if (Status checked = check_gates(choice.outputs, *experiment); !checked) return checked.error();
   const auto data = find_data(choice, experiment->data_path);
   if (!data) return data.error();
   const auto model = load_language_model(context, choice.model);
@@ -279,7 +235,7 @@ int run_answers(Context& context, const EvalChoice& choice, const YamlValue& roo
 int run_leakage(Context& context, const EvalChoice& choice, const YamlValue& root, const std::string& out) {
   const auto experiment = read_leakage_experiment(root);
   if (!experiment) return context.fail(experiment.error());
-  if (Status checked = check_gates(choice, *experiment); !checked) return context.fail(checked.error());
+  if (Status checked = check_gates(choice.outputs, *experiment); !checked) return context.fail(checked.error());
   const auto data = find_data(choice, experiment->data_path);
   if (!data) return context.fail(data.error());
   std::string corpus;
