@@ -100,7 +100,10 @@ class Interrupt(CliTest):
             self.assertEqual(child.returncode, 130, err)
             self.assertLess(time.monotonic() - begin, 10)
             self.assertFalse(pathlib.Path(f"/proc/{readers[0]}").exists())
-            self.assertEqual(self.found("ferry never"), ["a.txt"])
+            self.assertTrue(self.run_program("check", self.store, "--json", code=0).json()["ok"])
+        (self.docs / "slow.pdf").unlink()
+        self.index()
+        self.assertEqual(sorted(self.found("ferry never")), ["a.txt", "z.txt"])
 
     def test_a_reader_that_goes_away_is_no_crash(self):
         self.write("texts.txt", "the ferry\n" * 20_000)
