@@ -24,6 +24,16 @@ class Indexing(CliTest):
         self.assertEqual(self.found("badger"), ["a.txt"])
         self.assertEqual(self.found("otter"), ["b/c.md"])
 
+    def test_files_of_one_name_in_two_folders_are_two_documents(self):
+        one = self.write("one/readme.txt", "The heron waits.").parent
+        two = self.write("two/readme.txt", "The otter swims.").parent
+        self.assertEqual(self.counts(self.index(one)), (1, 0, 0, 0))
+        self.assertEqual(self.counts(self.index(two)), (1, 0, 0, 0))
+        self.assertEqual(self.found("heron"), ["readme.txt"])
+        self.assertEqual(self.found("otter"), ["two/readme.txt"])
+        # The program runs in the folder above: the same folders, spelled otherwise.
+        self.assertEqual(self.counts(self.index("docs/two", "docs/one/../one/")), (0, 2, 0, 0))
+
     def test_files_and_data_sets_of_one_run(self):
         self.write("corpus.jsonl", '{"_id": "p1", "title": "T", "text": "a plover"}\n{"_id": "p2", "text": "a curlew"}\n')
         self.write("table.csv", "id,text\nrow1,a bittern\n")
