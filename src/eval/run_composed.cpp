@@ -25,7 +25,7 @@ constexpr char kTenant[] = "default";
 /// One RAGPart with one method.
 struct Slot {
   std::size_t ragpart = 0;
-  AnswerMethod method;  ///< named "ragpart{..} | method"
+  AnswerMethod method;  ///< named "ragpart{..} > method"
   std::string file;
   std::size_t done = 0;
 };
@@ -79,7 +79,7 @@ class ComposedRun {
       const DefenceChoice& choice = experiment_.ragpart[r];
       for (const AnswerMethod& method : experiment_.methods) {
         Slot slot{r, method, "", 0};
-        slot.method.name = choice.name + (choice.options == "{}" ? "" : choice.options) + " | " + method.name;
+        slot.method.name = choice.name + (choice.options == "{}" ? "" : choice.options) + " > " + method.name;
         const Condition named{slot.method.name, attack_.name, slots_.size(), 0};
         slot.file = named.file_name();
         slots_.push_back(std::move(slot));

@@ -72,7 +72,7 @@ TEST_F(ComposedExperimentTest, AnAnswerStandsWhatCannotEnterAndNotWhatCanEnterEv
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_EQ(done->asked, 8U * 2U);
   ASSERT_EQ(done->summary.conditions.size(), 2U);
-  EXPECT_EQ(done->summary.conditions[0].method, "ragpart{combination: 1} | keyword");
+  EXPECT_EQ(done->summary.conditions[0].method, "ragpart{combination: 1} > keyword");
   EXPECT_EQ(done->summary.conditions[0].right.count, 8U);
   int seen = 0;
   for (const CertifiedShare& each : done->summary.certified) {

@@ -40,7 +40,7 @@ struct ComposedExperiment {
 [[nodiscard]] std::string budget_name(const PlantedPassages& planted);
 
 /// Answers and certifies every question by every method behind every RAGPart, and writes into `options.out` what
-/// `run_answer_experiment` does, and the corpus as a store in work/. Conditions are named "ragpart{..} | method"; rows
+/// `run_answer_experiment` does, and the corpus as a store in work/. Conditions are named "ragpart{..} > method"; rows
 /// of certificates are the live ones and, for each budget of planted passages, the share of questions whose answer
 /// these cannot change. A log's `reason` says how many lists they enter and how many passages they change. Resumes as
 /// `run_answer_experiment` does. Error: as there; InvalidArgument without a model.
