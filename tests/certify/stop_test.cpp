@@ -46,6 +46,7 @@ TEST(StoppingCertification, OfOneKeywordCaseAsksNoFurtherSetOfHints) {
   const ScoreAnswer score = [](const UntrustedText&) -> Result<double> { return 1.0; };
   const auto outcome =
       certify_keyword_case({nine_groups(), 1}, {usual_rule(), 0, 256}, answer, score, stopper.source.get_token());
+  ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().code, ErrorCode::kCancelled);
   EXPECT_EQ(stopper.calls, 3);
 }
@@ -65,6 +66,7 @@ TEST(StoppingCertification, OfALiveKeywordAnswerAsksNoFurtherSetOfHints) {
   stopper = Stopper{3};
   const auto outcome =
       certify_keyword(groups, emitted, {usual_rule(), 0, 16384}, {9, 1, 0}, answer, stopper.source.get_token());
+  ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().code, ErrorCode::kCancelled);
   EXPECT_EQ(stopper.calls, 3);
 }
@@ -84,6 +86,7 @@ TEST(StoppingCertification, OfOneDecodingCaseLooksAtNoFurtherPrefix) {
   model.score = [](std::span<const std::int32_t>) -> Result<double> { return 1.0; };
   const DecodingCaseOptions options{{0, 0, 10}, 1, 10, 1'000'000};
   const auto outcome = certify_decoding_case(model, options, stopper.source.get_token());
+  ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().code, ErrorCode::kCancelled);
   EXPECT_EQ(stopper.calls, 4);
   stopper = Stopper{};
