@@ -1,6 +1,6 @@
 // Times RAGMask against the forward passes that it cannot do without, and compares screening with the exact method.
 //
-//   bench_ragmask MODEL_DIR PAIRS.tsv THREADS QUERIES [agreement]
+//   bench_ragmask MODEL_DIR PAIRS.tsv THREADS QUERIES [agreement|screening]
 //
 // PAIRS has question<TAB>passage lines; the pool of a question is the 20 passages nearest to it (alpha 4, p 5). Prints
 // JSON: for each setting seconds of RAGMask and of what it is compared with, over QUERIES questions, with ratios.
@@ -21,6 +21,7 @@
 #include "casemate/defend/ragmask.h"
 #include "casemate/encoder/bert_encoder.h"
 #include "ragmask_repeated.h"
+#include "ragmask_screening.h"
 
 namespace {
 
@@ -270,13 +271,15 @@ void print_agreement(const Encoder& encoder, const std::vector<Question>& questi
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    std::cerr << "usage: bench_ragmask MODEL_DIR PAIRS.tsv THREADS QUERIES [agreement]\n";
+    std::cerr << "usage: bench_ragmask MODEL_DIR PAIRS.tsv THREADS QUERIES [agreement|screening]\n";
     return 2;
   }
   const ThreadPool pool(std::atoi(argv[3]));
   const auto encoder = need(load_bert_encoder(argv[1], {}, pool));
   const auto questions = read_questions(*encoder, argv[2], static_cast<std::size_t>(std::max(1, std::atoi(argv[4]))));
-  if (argc > 5) {
+  if (argc > 5 && std::string_view(argv[5]) == "screening") {
+    bench::print_screening(*encoder, questions);
+  } else if (argc > 5) {
     print_agreement(*encoder, questions);
   } else {
     time_all(*encoder, questions, pool);

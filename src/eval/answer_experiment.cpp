@@ -6,7 +6,7 @@
 #include "casemate/core/named_options.h"
 #include "casemate/core/nearest_name.h"
 #include "casemate/eval/answer_set.h"
-#include "eval/option_grid.h"
+#include "eval/experiment_parts.h"
 
 namespace casemate {
 namespace {
@@ -58,21 +58,15 @@ Status read_budgets(const YamlValue& value, AnswerExperiment& experiment) {
 
 template <typename Parsed, typename Parse>
 Status read_all(const YamlValue& value, const Parse& parse, std::vector<Parsed>& out) {
-  const auto entries = value.list();
-  if (!entries) return entries.error();
-  for (const YamlValue& entry : *entries) {
-    const auto names = expand_grid(entry);
-    if (!names) return names.error();
-    for (const std::string& name : *names) {
-      auto one = parse(name);
-      if (!one) return entry.error(one.error().code, one.error().message);
-      const bool repeated =
-          std::any_of(out.begin(), out.end(), [&](const Parsed& other) { return other.name == one->name; });
-      if (repeated) return entry.error(ErrorCode::kInvalidInput, one->name + " stands twice");
-      out.push_back(*std::move(one));
-    }
-  }
-  return {};
+  return expand_each(value, [&](const std::string& name) -> Status {
+    auto one = parse(name);
+    if (!one) return one.error();
+    const bool repeated =
+        std::any_of(out.begin(), out.end(), [&](const Parsed& other) { return other.name == one->name; });
+    if (repeated) return Error{ErrorCode::kInvalidInput, one->name + " stands twice"};
+    out.push_back(*std::move(one));
+    return {};
+  });
 }
 
 }  // namespace
@@ -148,12 +142,7 @@ Result<AnswerAttack> parse_answer_attack(std::string_view text) {
   return out;
 }
 
-bool is_answer_experiment(const YamlValue& root) {
-  const auto kind = root.find("kind");
-  if (!kind) return false;
-  const auto text = kind->text();
-  return text && *text == "answers";
-}
+bool is_answer_experiment(const YamlValue& root) { return has_kind(root, "answers"); }
 
 Result<AnswerExperiment> read_answer_experiment(const YamlValue& root) {
   AnswerExperiment out;

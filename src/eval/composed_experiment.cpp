@@ -2,52 +2,41 @@
 
 #include <charconv>
 
-#include "casemate/eval/data_set.h"
-#include "eval/option_grid.h"
+#include "eval/experiment_parts.h"
 
 namespace casemate {
 namespace {
 
 Status read_ragpart(const YamlValue& value, std::vector<DefenceChoice>& out) {
-  const auto entries = value.list();
-  if (!entries) return entries.error();
-  for (const YamlValue& entry : *entries) {
-    const auto texts = expand_grid(entry);
-    if (!texts) return texts.error();
-    for (const std::string& text : *texts) {
-      auto choice = parse_defence(text);
-      if (!choice) return entry.error(choice.error().code, choice.error().message);
-      if (choice->name != "ragpart")
-        return entry.error(ErrorCode::kInvalidOption, "composed certificates are about the votes of ragpart alone");
-      out.push_back(*std::move(choice));
-    }
-  }
-  if (out.empty()) return value.error(ErrorCode::kInvalidOption, "names no ragpart");
-  return {};
+  const Status read = expand_each(value, [&](const std::string& text) -> Status {
+    auto choice = parse_defence(text);
+    if (!choice) return choice.error();
+    if (choice->name != "ragpart")
+      return Error{ErrorCode::kInvalidOption, "composed certificates are about the votes of ragpart alone"};
+    out.push_back(*std::move(choice));
+    return {};
+  });
+  if (read && out.empty()) return value.error(ErrorCode::kInvalidOption, "names no ragpart");
+  return read;
 }
 
 Status read_methods(const YamlValue& value, std::vector<AnswerMethod>& out) {
-  const auto entries = value.list();
-  if (!entries) return entries.error();
-  for (const YamlValue& entry : *entries) {
-    const auto texts = expand_grid(entry);
-    if (!texts) return texts.error();
-    for (const std::string& text : *texts) {
-      auto method = parse_answer_method(text);
-      if (!method) return entry.error(method.error().code, method.error().message);
-      const bool fits = method->aggregates() && method->robust.group_size == 1 && method->passages == 0 &&
-                        method->task != AnswerTask::kMultipleChoice;
-      if (!fits) {
-        return entry.error(ErrorCode::kInvalidOption,
-                           text +
-                               ": composed certificates need keyword or decoding over groups of one passage, over "
-                               "all passages, and questions without options");
-      }
-      out.push_back(*std::move(method));
+  const Status read = expand_each(value, [&](const std::string& text) -> Status {
+    auto method = parse_answer_method(text);
+    if (!method) return method.error();
+    const bool fits = method->aggregates() && method->robust.group_size == 1 && method->passages == 0 &&
+                      method->task != AnswerTask::kMultipleChoice;
+    if (!fits) {
+      return Error{ErrorCode::kInvalidOption,
+                   text +
+                       ": composed certificates need keyword or decoding over groups of one passage, over all "
+                       "passages, and questions without options"};
     }
-  }
-  if (out.empty()) return value.error(ErrorCode::kInvalidOption, "names no method");
-  return {};
+    out.push_back(*std::move(method));
+    return {};
+  });
+  if (read && out.empty()) return value.error(ErrorCode::kInvalidOption, "names no method");
+  return read;
 }
 
 /// The product of three lists of numbers.
@@ -85,27 +74,9 @@ Status read_planted(const YamlValue& value, std::vector<PlantedPassages>& out) {
   return {};
 }
 
-Status read_data(const YamlValue& data, ComposedExperiment& out) {
-  std::optional<YamlValue> corpus;
-  YamlOptions options(data);
-  options.read("format", out.data_format).read("path", out.data_path).required().read("corpus", corpus);
-  if (Status read = options.finish(); !read) return read;
-  const auto format = find_data_format(out.data_format);
-  if (!format) return data.error(format.error().code, format.error().message);
-  if (!corpus) return {};
-  YamlOptions place(*corpus);
-  place.read("format", out.corpus_format).required().read("path", out.corpus_path).required();
-  return place.finish();
-}
-
 }  // namespace
 
-bool is_composed_experiment(const YamlValue& root) {
-  const auto kind = root.find("kind");
-  if (!kind) return false;
-  const auto text = kind->text();
-  return text.ok() && *text == "composed";
-}
+bool is_composed_experiment(const YamlValue& root) { return has_kind(root, "composed"); }
 
 std::string budget_name(const PlantedPassages& planted) {
   char text[32];
@@ -128,7 +99,12 @@ Result<ComposedExperiment> read_composed_experiment(const YamlValue& root) {
   options.read("top_k", out.top_k, 1, 64).read("defences", ragpart).required();
   options.read("methods", methods).required().read("planted", planted).required();
   if (Status read = options.finish(); !read) return read.error();
-  if (Status read = read_data(*data, out); !read) return read.error();
+  auto source = read_data_source(*data);
+  if (!source) return source.error();
+  out.data_format = std::move(source->format);
+  out.data_path = std::move(source->path);
+  out.corpus_format = std::move(source->corpus_format);
+  out.corpus_path = std::move(source->corpus_path);
   if (Status read = read_ragpart(*ragpart, out.ragpart); !read) return read.error();
   if (Status read = read_methods(*methods, out.methods); !read) return read.error();
   if (Status read = read_planted(*planted, out.planted); !read) return read.error();

@@ -7,6 +7,7 @@
 
 #include "casemate/core/nearest_name.h"
 #include "casemate/eval/data_set.h"
+#include "eval/experiment_parts.h"
 #include "eval/option_grid.h"
 
 namespace casemate {
@@ -64,25 +65,20 @@ Status read_metrics(const YamlValue& value, int top_k, std::vector<EvalMetric>& 
 }
 
 Status read_attacks(const YamlValue& value, std::vector<std::string>& out) {
-  const auto entries = value.list();
-  if (!entries) return entries.error();
-  for (const YamlValue& entry : *entries) {
-    const auto texts = expand_grid(entry);
-    if (!texts) return texts.error();
-    for (const std::string& text : *texts) {
-      if (text != "none") {
-        const auto choice = parse_attack(text);
-        if (!choice) return entry.error(choice.error().code, choice.error().message);
-        const auto made = create_attack(*choice);
-        if (!made) return entry.error(made.error().code, made.error().message);
-      }
-      if (std::find(out.begin(), out.end(), text) != out.end())
-        return entry.error(ErrorCode::kInvalidInput, text + " stands twice");
-      out.push_back(text);
+  const Status read = expand_each(value, [&](const std::string& text) -> Status {
+    if (text != "none") {
+      const auto choice = parse_attack(text);
+      if (!choice) return choice.error();
+      const auto made = create_attack(*choice);
+      if (!made) return made.error();
     }
-  }
+    if (std::find(out.begin(), out.end(), text) != out.end())
+      return Error{ErrorCode::kInvalidInput, text + " stands twice"};
+    out.push_back(text);
+    return {};
+  });
   std::stable_partition(out.begin(), out.end(), [](const std::string& text) { return text == "none"; });
-  return {};
+  return read;
 }
 
 Status read_chain(const YamlValue& entry, const std::vector<std::string>& texts,
@@ -119,30 +115,6 @@ Status read_defences(const YamlValue& value, std::vector<std::vector<DefenceChoi
     }
   }
   std::stable_partition(out.begin(), out.end(), [](const auto& chain) { return chain.empty(); });
-  return {};
-}
-
-Status read_data(const YamlValue& data, Experiment& out) {
-  std::optional<YamlValue> corpus;
-  YamlOptions options(data);
-  options.read("format", out.data_format).read("path", out.data_path).required().read("corpus", corpus);
-  if (Status read = options.finish(); !read) return read;
-  const auto format = find_data_format(out.data_format);
-  if (!format) return data.error(format.error().code, format.error().message);
-  if (corpus) {
-    YamlOptions corpus_options(*corpus);
-    corpus_options.read("format", out.corpus_format).required().read("path", out.corpus_path).required();
-    if (Status read = corpus_options.finish(); !read) return read;
-    const auto known = find_data_format(out.corpus_format);
-    if (!known) return corpus->error(known.error().code, known.error().message);
-    if (!known->passages) return corpus->error(ErrorCode::kInvalidOption, out.corpus_format + " holds no passages");
-  }
-  if (!format->passages && !corpus) {
-    return data.error(ErrorCode::kInvalidOption,
-                      out.data_format + " holds no passages: name some with corpus: {format: .., path: ..}");
-  }
-  if (!format->questions)
-    return data.error(ErrorCode::kInvalidOption, out.data_format + " holds no questions: it serves as corpus");
   return {};
 }
 
@@ -184,7 +156,12 @@ Result<Experiment> read_experiment(const YamlValue& root) {
   if (Status read = options.finish(); !read) return read.error();
   if (!is_plain_name(out.name))
     return root.error(ErrorCode::kInvalidOption, "name must be 1 to 100 letters, digits, \"-\" and \"_\"");
-  if (Status read = read_data(*data, out); !read) return read.error();
+  auto source = read_data_source(*data);
+  if (!source) return source.error();
+  out.data_format = std::move(source->format);
+  out.data_path = std::move(source->path);
+  out.corpus_format = std::move(source->corpus_format);
+  out.corpus_path = std::move(source->corpus_path);
   if (Status read = read_metrics(*metrics, out.top_k, out.metrics); !read) return read.error();
   if (out.metrics.empty()) return metrics->error(ErrorCode::kInvalidOption, "names no metric");
   if (attacks) {

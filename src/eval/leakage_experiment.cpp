@@ -4,6 +4,7 @@
 #include <array>
 
 #include "casemate/core/nearest_name.h"
+#include "eval/experiment_parts.h"
 #include "eval/leakage_figures.h"
 
 namespace casemate {
@@ -49,12 +50,7 @@ std::string_view leak_case_name(LeakCase which) noexcept {
   return "clean";
 }
 
-bool is_leakage_experiment(const YamlValue& root) {
-  const auto kind = root.find("kind");
-  if (!kind) return false;
-  const auto text = kind->text();
-  return text.ok() && *text == "leakage";
-}
+bool is_leakage_experiment(const YamlValue& root) { return has_kind(root, "leakage"); }
 
 Result<LeakageExperiment> read_leakage_experiment(const YamlValue& root) {
   LeakageExperiment out;
