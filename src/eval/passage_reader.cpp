@@ -62,13 +62,9 @@ Result<PassageReader> PassageReader::create(const std::string& name, LanguageMod
     if (!made) return made.error();
     out.sanitizer_ = *std::move(made);
   }
-  auto states = PassageStates::create({});
-  if (!states) return states.error();
-  out.states_ = *std::move(states);
-  out.answers_ = std::make_unique<AnswerMemory>();
-  auto keywords = KeywordExtractor::create();
-  if (!keywords) return keywords.error();
-  out.keywords_ = *std::move(keywords);
+  auto robust = RobustParts::create();
+  if (!robust) return robust.error();
+  out.robust_ = *std::move(robust);
   return out;
 }
 
@@ -91,7 +87,7 @@ Result<Reading> PassageReader::read(const UntrustedText& question, std::span<con
   }
   if (shown->closed_book) {
     auto closed = said(answer_prompt(*model_, no_retrieval_prompt(Question{question}), method_->robust.max_new_tokens,
-                                     stop, answers_.get()));
+                                     stop, robust_.answers()));
     if (closed) closed->disclosed = 0;
     return closed;
   }
@@ -119,13 +115,10 @@ Result<Reading> PassageReader::read_shown(const UntrustedText& question, std::sp
     return out;
   }
   const Question asked{question};
-  RobustOptions robust = method_->robust;
-  robust.states = states_.get();
-  robust.answers = answers_.get();
-  robust.keywords = keywords_by(*keywords_);
+  const RobustOptions robust = robust_.into(method_->robust);
   if (!method_->aggregates()) {
     const Prompt prompt = alone ? no_retrieval_prompt(asked) : all_passages_prompt(asked, passages);
-    auto read = said(answer_prompt(*model_, prompt, robust.max_new_tokens, stop, answers_.get()));
+    auto read = said(answer_prompt(*model_, prompt, robust.max_new_tokens, stop, robust_.answers()));
     if (read && alone) read->disclosed = 0;
     return read;
   }

@@ -12,9 +12,8 @@
 #include "casemate/encoder/heads.h"
 #include "casemate/eval/answer_experiment.h"
 #include "casemate/eval/experiment.h"
-#include "casemate/generate/answer_memory.h"
-#include "casemate/generate/passage_states.h"
 #include "casemate/sanitize/sanitizers.h"
+#include "eval/robust_parts.h"
 
 namespace casemate {
 
@@ -54,9 +53,7 @@ class PassageReader {
   LanguageModel* model_ = nullptr;
   std::optional<AnswerMethod> method_;  ///< unset: a span of the first passage
   std::unique_ptr<Sanitizer> sanitizer_;
-  std::unique_ptr<PassageStates> states_;
-  std::unique_ptr<AnswerMemory> answers_;  ///< conditions often show the same passages
-  std::unique_ptr<KeywordExtractor> keywords_;
+  RobustParts robust_;  ///< conditions often show the same passages
 };
 
 /// Whether any method of the experiment stands behind a sanitizer.

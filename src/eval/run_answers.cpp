@@ -13,6 +13,7 @@
 #include "eval/answer_log.h"
 #include "eval/answer_summary.h"
 #include "eval/query_log.h"
+#include "eval/robust_parts.h"
 #include "eval/run_folder.h"
 
 namespace casemate {
@@ -84,12 +85,9 @@ class AnswerExperimentRun {
         conditions_.push_back({&experiment_.methods[m], &experiment_.attacks[a], name.file_name()});
       }
     }
-    auto states = PassageStates::create({});
-    if (!states) return states.error();
-    states_ = *std::move(states);
-    auto keywords = KeywordExtractor::create();
-    if (!keywords) return keywords.error();
-    keywords_ = *std::move(keywords);
+    auto robust = RobustParts::create();
+    if (!robust) return robust.error();
+    robust_ = *std::move(robust);
     return {};
   }
 
@@ -187,11 +185,8 @@ class AnswerExperimentRun {
   }
 
   RobustOptions options_of(const AnswerMethod& method) {
-    RobustOptions robust = method.robust;
+    RobustOptions robust = robust_.into(method.robust);
     robust.trace = experiment_.live;
-    robust.states = states_.get();
-    robust.answers = &answers_;
-    robust.keywords = keywords_by(*keywords_);
     return robust;
   }
 
@@ -274,9 +269,7 @@ class AnswerExperimentRun {
   std::vector<AnswerItem> items_;
   std::vector<std::string> ids_;
   std::vector<Slot> conditions_;
-  std::unique_ptr<PassageStates> states_;
-  std::unique_ptr<KeywordExtractor> keywords_;
-  AnswerMemory answers_;            ///< isolated prompts that several conditions and certificates ask
+  RobustParts robust_;
   std::optional<AnswerCost> cost_;  ///< of the last answer, without its certificates; only where all of it was computed
   AnswerRun out_;
 };

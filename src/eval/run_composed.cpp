@@ -12,6 +12,7 @@
 #include "eval/answer_log.h"
 #include "eval/answer_summary.h"
 #include "eval/query_log.h"
+#include "eval/robust_parts.h"
 #include "eval/run_folder.h"
 #include "eval/work_store.h"
 
@@ -85,12 +86,9 @@ class ComposedRun {
         slots_.push_back(std::move(slot));
       }
     }
-    auto states = PassageStates::create({});
-    if (!states) return states.error();
-    states_ = *std::move(states);
-    auto keywords = KeywordExtractor::create();
-    if (!keywords) return keywords.error();
-    keywords_ = *std::move(keywords);
+    auto robust = RobustParts::create();
+    if (!robust) return robust.error();
+    robust_ = *std::move(robust);
     DefenceServices services;
     services.encoder = parts_.encoder;
     services.pool = parts_.pool;
@@ -214,11 +212,8 @@ class ComposedRun {
     Question question;
     question.text = target.query;
     question.task = slot.method.task;
-    RobustOptions robust = slot.method.robust;
+    RobustOptions robust = robust_.into(slot.method.robust);
     robust.trace = true;
-    robust.states = states_.get();
-    robust.answers = &answers_;
-    robust.keywords = keywords_by(*keywords_);
     const auto start = std::chrono::steady_clock::now();
     const auto answer = answer_robustly(*parts_.model, question, retrieved.passages, robust, stop_);
     if (!answer) return answer.error();
@@ -325,9 +320,7 @@ class ComposedRun {
   std::vector<std::unique_ptr<ScanDefence>> scans_;
   std::vector<const RagPart*> ragparts_;  ///< of `scans_`
   std::optional<WorkStore> store_;
-  std::unique_ptr<PassageStates> states_;
-  std::unique_ptr<KeywordExtractor> keywords_;
-  AnswerMemory answers_;  ///< isolated prompts that several methods and certificates ask
+  RobustParts robust_;
   AnswerRun out_;
 };
 
