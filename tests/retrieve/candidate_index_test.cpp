@@ -117,6 +117,26 @@ TEST_P(CandidateIndexTest, FindsNearlyWhatTheExactScanFindsWithTheSameScoresBitF
   EXPECT_EQ(*whole, *exact);
 }
 
+TEST_P(CandidateIndexTest, BreadthIsWhatIsLookedAtAndNotWhatIsScored) {
+  add(3000, "a");
+  prepare();
+  const auto index = open();
+  const std::vector<float> asked = queries(100);
+  const auto exact = index->dense()->search(asked, kDimension, 5, nullptr, two_);
+  ASSERT_TRUE(exact.ok());
+  std::vector<double> recalls;
+  for (const int breadth : {1, 3000}) {
+    CandidateOptions some = options_;
+    some.breadth = breadth;
+    some.rescored = 5;
+    const auto found = index->search(asked, kDimension, 5, nullptr, some, two_);
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    for (const auto& hits : *found) EXPECT_LE(hits.size(), 5U);
+    recalls.push_back(recall(*found, *exact));
+  }
+  EXPECT_LT(recalls[0] + 0.02, recalls[1]);
+}
+
 TEST_P(CandidateIndexTest, PassagesThatCameLaterAreFoundAndDeletedOnesAreNot) {
   add(500, "a");
   prepare();
@@ -152,8 +172,8 @@ TEST_P(CandidateIndexTest, DeletedPassagesTakeNoOthersPlace) {
   const auto found = index->search(asked, kDimension, 5, nullptr, options_, two_);
   ASSERT_TRUE(exact.ok() && found.ok());
   EXPECT_EQ(*found, *exact);
-  // IVF finds the others by itself. In the graph the copies have links to each other alone, so that a search which comes
-  // among them never gets out: it finds none, and every passage is looked at instead.
+  // IVF finds the others by itself. In the graph the copies have links to each other alone, so that a search which
+  // comes among them never gets out: it finds none, and every passage is looked at instead.
   const auto loaded = load_candidates(store(), *candidates_file(store(), "t", GetParam()));
   ASSERT_TRUE(loaded.ok());
   std::vector<ChunkId> live = (*loaded)->chunks().ids();
