@@ -4,30 +4,21 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <string>
-#include <string_view>
 
 #include "casemate/core/hash.h"
 
 namespace casemate {
 namespace {
 
-/// Every field with its length, so that no two prompts give the same bytes.
+/// The number of a message's parts is a field too, so that no two prompts give the same list.
 Digest key_of(const Prompt& prompt, int max_new_tokens) {
-  Hasher hash(Hasher::Kind::kBlake2b);
-  const auto number = [&hash](std::size_t value) { hash.update(std::to_string(value) + ":"); };
-  number(static_cast<std::size_t>(std::max(max_new_tokens, 0)));
-  number(prompt.chat ? 1 : 0);
+  FieldHasher fields;
+  fields.add(std::int64_t{max_new_tokens}).add(std::int64_t{prompt.chat});
   for (const PromptMessage& message : prompt.messages) {
-    number(static_cast<std::size_t>(message.role));
-    number(message.parts.size());
-    for (const PromptPart& part : message.parts) {
-      number(part.trusted ? 1 : 0);
-      number(part.text.size());
-      hash.update(part.text);
-    }
+    fields.add(static_cast<std::int64_t>(message.role)).add(static_cast<std::int64_t>(message.parts.size()));
+    for (const PromptPart& part : message.parts) fields.add(std::int64_t{part.trusted}).add(part.text);
   }
-  return hash.finish();
+  return fields.finish();
 }
 
 }  // namespace
