@@ -14,6 +14,7 @@
 #include "defend/subset_lists.h"
 #include "retrieve/dense_kernels.h"
 #include "retrieve/quantised_scan.h"
+#include "retrieve/query_loop.h"
 
 namespace casemate {
 namespace {
@@ -274,26 +275,10 @@ Result<std::vector<RagPartRanking>> RagPartIndex::search(std::span<const float> 
   for (RagPartRanking& ranking : out) ranking.lists = lists;
   if (scan.wanted == 0) return out;
   const auto candidates = quantised_scan(*codes_, queries, scan, served, pool);
-  std::mutex mutex;
-  std::optional<Error> failed;
-  const auto search_one = [&](std::size_t q, int) {
-    auto found =
-        QuerySearch(*codes_, queries.subspan(q * dimension, dimension), options, scan.wanted).run(candidates[q], pool);
-    if (found) {
-      out[q] = *std::move(found);
-      return;
-    }
-    const std::lock_guard lock(mutex);
-    failed = found.error();
-  };
-  // One query shares its own work among the threads, which it could not from inside a task.
-  if (count == 1) {
-    search_one(0, 0);
-  } else {
-    pool.parallel_for(count, search_one);
-  }
-  if (failed) return *failed;
-  return out;
+  return for_each_query(count, pool, [&](std::size_t q) {
+    return QuerySearch(*codes_, queries.subspan(q * dimension, dimension), options, scan.wanted)
+        .run(candidates[q], pool);
+  });
 }
 
 }  // namespace casemate

@@ -3,20 +3,22 @@
 
 #include <mutex>
 #include <optional>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "casemate/core/status.h"
 #include "casemate/core/thread_pool.h"
-#include "casemate/retrieve/dense_index.h"
 
 namespace casemate {
 
 /// What `find(q)` gives for each query in [0, count), several at once; one of the errors where any fails. A query alone
-/// runs on the caller's thread, so that single queries of several threads do not wait for each other.
+/// runs on the caller's thread, so that single queries of several threads do not wait for each other, and may share its
+/// own work among the threads, which it could not from inside a task.
 template <typename Find>
-[[nodiscard]] Result<std::vector<std::vector<DenseHit>>> for_each_query(std::size_t count, const ThreadPool& pool,
-                                                                        const Find& find) {
-  std::vector<std::vector<DenseHit>> out(count);
+[[nodiscard]] auto for_each_query(std::size_t count, const ThreadPool& pool, const Find& find) {
+  using Found = std::decay_t<decltype(*find(std::size_t{}))>;
+  std::vector<Found> out(count);
   std::mutex mutex;
   std::optional<Error> failed;
   const auto one = [&](std::size_t q, int) {
@@ -33,8 +35,8 @@ template <typename Find>
   } else {
     pool.parallel_for(count, one);
   }
-  if (failed) return *failed;
-  return out;
+  if (failed) return Result<std::vector<Found>>(*std::move(failed));
+  return Result<std::vector<Found>>(std::move(out));
 }
 
 }  // namespace casemate
