@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 CASEMATE := build/bin/casemate
 
 .DEFAULT_GOAL := help
-.PHONY: test-models help setup build test test-full models demo bench fuzz docs install format tidy asan tsan clean distclean
+.PHONY: test-models help setup program build test test-full models demo bench fuzz docs install format tidy asan tsan clean distclean
 
 help: ## this list
 	@echo "Casemate. Targets:"
@@ -21,7 +21,11 @@ build: setup ## build everything; the program is build/bin/casemate
 	@tools/stage "configure" cmake --preset $(PRESET)
 	@tools/stage "build" cmake --build --preset $(PRESET) -j $(JOBS)
 
-models: build ## fetch the default encoder and language model
+program: setup ## build the program alone, without tests
+	@tools/stage "configure" cmake --preset $(PRESET)
+	@tools/stage "build" cmake --build --preset $(PRESET) -j $(JOBS) --target casemate casemate-reader
+
+models: program ## fetch the default encoder and language model
 	@$(CASEMATE) models pull all-minilm-l6-v2 qwen2.5-coder-0.5b-instruct-q4_k_m
 
 test-models: build

@@ -92,11 +92,8 @@ struct LiveRows {
 
 std::unique_ptr<faiss::Index> empty_index(CandidateMethod method, int dimension, std::size_t rows) {
   constexpr auto kCode = faiss::ScalarQuantizer::QT_8bit;
-  if (method == CandidateMethod::kHnsw) {
-    auto index = std::make_unique<faiss::IndexHNSWSQ>(dimension, kCode, kLinks, faiss::METRIC_INNER_PRODUCT);
-    index->hnsw.efConstruction = kBuildBreadth;
-    return index;
-  }
+  if (method == CandidateMethod::kHnsw)
+    return std::make_unique<faiss::IndexHNSWSQ>(dimension, kCode, kLinks, faiss::METRIC_INNER_PRODUCT);
   auto centres = std::make_unique<faiss::IndexFlatIP>(dimension);
   auto index = std::make_unique<faiss::IndexIVFScalarQuantizer>(centres.get(), static_cast<std::size_t>(dimension),
                                                                 cells_for(rows), kCode, faiss::METRIC_INNER_PRODUCT);
@@ -105,6 +102,37 @@ std::unique_ptr<faiss::Index> empty_index(CandidateMethod method, int dimension,
   index->cp.min_points_per_centroid = 1;  // fewer than it likes are no reason to print
   return index;
 }
+
+/// Adds to an index of codes. A graph's links are found between the rows as floats: FAISS decodes both codes for every
+/// distance while it links, which takes many times as long, and its graph is worse.
+class Adder {
+ public:
+  explicit Adder(faiss::Index& index) : index_(index), coded_(dynamic_cast<faiss::IndexHNSWSQ*>(&index)) {
+    if (coded_ == nullptr) return;
+    linked_.emplace(index.d, kLinks, faiss::METRIC_INNER_PRODUCT);
+    linked_->hnsw.efConstruction = kBuildBreadth;
+  }
+  void add(std::span<const float> rows) {
+    const auto count = static_cast<faiss::Index::idx_t>(rows.size() / static_cast<std::size_t>(index_.d));
+    if (coded_ == nullptr) {
+      index_.add(count, rows.data());
+      return;
+    }
+    linked_->add(count, rows.data());
+    coded_->storage->add(count, rows.data());
+  }
+  /// To be called once, after the last rows.
+  void finish() {
+    if (coded_ == nullptr) return;
+    coded_->hnsw = std::move(linked_->hnsw);
+    coded_->ntotal = coded_->storage->ntotal;
+  }
+
+ private:
+  faiss::Index& index_;
+  faiss::IndexHNSWSQ* coded_;                   ///< null: not a graph
+  std::optional<faiss::IndexHNSWFlat> linked_;  ///< the graph until it is whole
+};
 
 /// Lets FAISS find the allowed ones alone.
 class AllowedIds final : public faiss::IDSelector {
@@ -190,6 +218,7 @@ Result<std::unique_ptr<CandidateIndex>> CandidateIndex::build(const VectorSnapsh
       if (Status read = rows.read(snapshot, i, std::span(values).last(d)); !read) return read.error();
     }
     data->index->train(static_cast<faiss::Index::idx_t>(values.size() / d), values.data());
+    Adder adder(*data->index);
     progress.begin("candidates by " + std::string(candidate_method_name(method)), rows.ids.size(), "passages");
     for (std::size_t first = 0; first < rows.ids.size(); first += kBatch) {
       if (stop.stop_requested()) {
@@ -204,9 +233,10 @@ Result<std::unique_ptr<CandidateIndex>> CandidateIndex::build(const VectorSnapsh
           return read.error();
         }
       }
-      data->index->add(static_cast<faiss::Index::idx_t>(count), values.data());
+      adder.add(values);
       progress.update(first + count);
     }
+    adder.finish();
     progress.end();
     data->ids = std::move(rows.ids);
     data->chunks = chunk_set_of(data->ids);
@@ -267,8 +297,14 @@ Result<std::vector<ChunkId>> CandidateIndex::find(std::span<const float> query, 
   if (count == 0) return std::vector<ChunkId>();
   return guarded([&]() -> Result<std::vector<ChunkId>> {
     const OmpThreads alone(1);  // queries run beside one another, each by itself
+    // FAISS 1.7 keeps as many nodes while it searches as it is asked for, whatever efSearch says, so it is asked for
+    // more.
+    std::size_t asked = count;
     faiss::SearchParametersHNSW graph;
-    graph.efSearch = std::max(breadth > 0 ? breadth : 128, static_cast<int>(count));
+    if (data_->method == CandidateMethod::kHnsw) {
+      asked = std::clamp<std::size_t>(static_cast<std::size_t>(breadth > 0 ? breadth : 128), count, data_->ids.size());
+      graph.efSearch = static_cast<int>(asked);
+    }
     faiss::SearchParametersIVF cells;
     if (const auto* ivf = dynamic_cast<const faiss::IndexIVF*>(data_->index.get()); ivf != nullptr) {
       const std::size_t usual = std::max<std::size_t>(8, ivf->nlist / 16);
@@ -278,10 +314,11 @@ Result<std::vector<ChunkId>> CandidateIndex::find(std::span<const float> query, 
     if (allowed != nullptr) graph.sel = cells.sel = &selector.emplace(data_->ids, *allowed);
     const faiss::SearchParameters* parameters = &graph;
     if (data_->method == CandidateMethod::kIvf) parameters = &cells;
-    std::vector<float> distances(count);
-    std::vector<faiss::Index::idx_t> labels(count, -1);
-    data_->index->search(1, query.data(), static_cast<faiss::Index::idx_t>(count), distances.data(), labels.data(),
+    std::vector<float> distances(asked);
+    std::vector<faiss::Index::idx_t> labels(asked, -1);
+    data_->index->search(1, query.data(), static_cast<faiss::Index::idx_t>(asked), distances.data(), labels.data(),
                          parameters);
+    labels.resize(count);  // the nearest come first
     std::vector<ChunkId> out;
     for (const faiss::Index::idx_t label : labels) {
       if (label >= 0 && static_cast<std::size_t>(label) < data_->ids.size())
