@@ -68,9 +68,10 @@ class CandidateIndex {
   explicit CandidateIndex(std::unique_ptr<Data> data);
   ~CandidateIndex();
 
-  /// Over the live chunks of `snapshot`. HNSW is built by one thread, so that the same passages give the same graph, with
-  /// all embeddings in memory as floats until it is whole; IVF's centres may differ in the last bits between numbers of threads.
-  /// Error: InvalidArgument (kExact, no chunk, several rows a chunk); Cancelled; Limit (memory); what `read_rows` says.
+  /// Over the live chunks of `snapshot`. HNSW is built by one thread, so that the same passages give the same graph,
+  /// with all embeddings in memory as floats until it is whole; IVF's centres may differ in the last bits between
+  /// numbers of threads. Error: InvalidArgument (kExact, no chunk, several rows a chunk); Cancelled; Limit (memory);
+  /// what `read_rows` says.
   [[nodiscard]] static Result<std::unique_ptr<CandidateIndex>> build(const VectorSnapshot& snapshot,
                                                                      CandidateMethod method, const ThreadPool& pool,
                                                                      Progress& progress, std::stop_token stop);
