@@ -8,8 +8,9 @@ namespace casemate {
 Result<LeakageAnswers> LeakageAnswers::create(const LeakageExperiment& experiment, const LeakageParts& parts) {
   LeakageAnswers out(experiment, *parts.model);
   SanitizerServices services;
-  services.model = parts.model;
+  services.model = out.model_.get();
   services.backbone = parts.backbone;
+  services.keywords = out.keywords_.get();
   for (const SanitizerChoice& mode : experiment.modes) {
     auto made = create_sanitizer(mode, services);
     if (!made) return made.error();

@@ -148,12 +148,14 @@ class LeakageExperimentRun {
   Status ask(const Slot& slot, const AttackTarget& question) {
     ordered_json line = {{"query", to_valid_utf8(question.query_id)}};
     const auto begin = std::chrono::steady_clock::now();
+    const double saved = answers_.saved_seconds();
     const Status outcome = measured(slot, question, line);
     if (!outcome) {
       if (outcome.error().code == ErrorCode::kCancelled) return outcome;
       line["error"] = to_valid_utf8(outcome.error().message);
     } else {
-      seconds_[slot.file].push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      const double computed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      seconds_[slot.file].push_back(computed + answers_.saved_seconds() - saved);
     }
     auto log = LogWriter::open(path("queries/" + slot.file));
     if (!log) return log.error();

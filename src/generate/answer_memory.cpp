@@ -1,69 +1,40 @@
 #include "casemate/generate/answer_memory.h"
 
-#include <algorithm>
-#include <deque>
-#include <map>
-#include <mutex>
+#include <atomic>
 
-#include "casemate/core/hash.h"
+#include "casemate/core/fifo_cache.h"
+#include "casemate/llm/prompt_digest.h"
 
 namespace casemate {
 namespace {
 
-/// The number of a message's parts is a field too, so that no two prompts give the same list.
 Digest key_of(const Prompt& prompt, int max_new_tokens) {
-  FieldHasher fields;
-  fields.add(std::int64_t{max_new_tokens}).add(std::int64_t{prompt.chat});
-  for (const PromptMessage& message : prompt.messages) {
-    fields.add(static_cast<std::int64_t>(message.role)).add(static_cast<std::int64_t>(message.parts.size()));
-    for (const PromptPart& part : message.parts) fields.add(std::int64_t{part.trusted}).add(part.text);
-  }
-  return fields.finish();
+  return FieldHasher().add(std::int64_t{max_new_tokens}).add(prompt_digest(prompt)).finish();
 }
 
 }  // namespace
 
 struct AnswerMemory::State {
-  std::size_t max_answers = 1;
-  mutable std::mutex mutex;
-  std::map<Digest, GreedyAnswer> answers;
-  std::deque<Digest> oldest_first;
-  AnswerMemoryUse use;
+  explicit State(std::size_t most) : answers(most) {}
+  FifoCache<Digest, GreedyAnswer> answers;
+  std::atomic<std::uint64_t> hits{0};
+  std::atomic<std::uint64_t> misses{0};
 };
 
-AnswerMemory::AnswerMemory(std::size_t max_answers) : state_(std::make_unique<State>()) {
-  state_->max_answers = std::max<std::size_t>(max_answers, 1);
-}
+AnswerMemory::AnswerMemory(std::size_t max_answers) : state_(std::make_unique<State>(max_answers)) {}
 AnswerMemory::~AnswerMemory() = default;
 
 std::optional<GreedyAnswer> AnswerMemory::find(const Prompt& prompt, int max_new_tokens) {
-  const Digest key = key_of(prompt, max_new_tokens);
-  const std::lock_guard lock(state_->mutex);
-  const auto known = state_->answers.find(key);
-  if (known == state_->answers.end()) {
-    ++state_->use.misses;
-    return std::nullopt;
-  }
-  ++state_->use.hits;
-  return known->second;
+  auto known = state_->answers.find(key_of(prompt, max_new_tokens));
+  ++(known ? state_->hits : state_->misses);
+  return known;
 }
 
 void AnswerMemory::keep(const Prompt& prompt, int max_new_tokens, GreedyAnswer answer) {
   answer.usage = {};
-  const Digest key = key_of(prompt, max_new_tokens);
-  const std::lock_guard lock(state_->mutex);
-  if (!state_->answers.insert_or_assign(key, std::move(answer)).second) return;
-  state_->oldest_first.push_back(key);
-  if (state_->answers.size() <= state_->max_answers) return;
-  state_->answers.erase(state_->oldest_first.front());
-  state_->oldest_first.pop_front();
+  state_->answers.keep(key_of(prompt, max_new_tokens), std::move(answer));
 }
 
-AnswerMemoryUse AnswerMemory::use() const {
-  const std::lock_guard lock(state_->mutex);
-  AnswerMemoryUse out = state_->use;
-  out.answers = state_->answers.size();
-  return out;
-}
+AnswerMemoryUse AnswerMemory::use() const { return {state_->hits, state_->misses, state_->answers.size()}; }
 
 }  // namespace casemate

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "casemate/core/random.h"
+#include "casemate/sanitize/ap_memory.h"
 #include "casemate/text/segmentation.h"
 #include "sanitize/ap_context.h"
 #include "sanitize/makers.h"
@@ -101,7 +102,9 @@ class Kfs final : public Sanitizer {
       }
       return {};
     }
-    auto made = find_ap_keywords(backbone(), *tagger_, question, passages, options_.ap, stop);
+    auto made = services_.keywords != nullptr
+                    ? services_.keywords->find(backbone(), *tagger_, question, passages, options_.ap, stop)
+                    : find_ap_keywords(backbone(), *tagger_, question, passages, options_.ap, stop);
     if (!made) return made.error();
     for (const std::size_t i : made->chosen) record.words.push_back(made->candidates[i].phrase);
     record.notes = made->notes;

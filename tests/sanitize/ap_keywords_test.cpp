@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "casemate/sanitize/ap_memory.h"
 #include "sanitize/candidate_phrases.h"
 #include "sanitize/perturbation.h"
 #include "testing/scripted_llm.h"
@@ -260,6 +261,33 @@ TEST(ApKeywordsTest, AModelWithoutAttentionIsRefusedByName) {
   const auto llm = model({Feature::kTokens});
   const auto made = find_ap_keywords(*llm, tagger(), UntrustedText("Who?"), context({kBridge}), {});
   EXPECT_EQ(made.error().code, ErrorCode::kUnsupported);
+}
+
+TEST(ApMemoryTest, GivesWhatWasFoundBeforeForTheSameArgumentsAlone) {
+  const auto llm = model();
+  ApMemory memory;
+  const auto passages = context({kBridge});
+  const UntrustedText question("Who designed the bridge?");
+  const auto plain = find_ap_keywords(*llm, tagger(), question, passages, {});
+  ASSERT_TRUE(plain.ok());
+  const auto asked = [&](const UntrustedText& text, const std::vector<ContextPassage>& about,
+                         const ApOptions& options) {
+    const std::size_t before = llm->prompts_seen().size();
+    const auto made = memory.find(*llm, tagger(), text, about, options);
+    EXPECT_TRUE(made.ok());
+    EXPECT_EQ(chosen(*made), chosen(*plain));
+    return llm->prompts_seen().size() - before;
+  };
+  EXPECT_GT(asked(question, passages, {}), 0U);
+  EXPECT_EQ(memory.saved_seconds(), 0);
+  EXPECT_EQ(asked(question, passages, {}), 0U);
+  EXPECT_GT(memory.saved_seconds(), 0);
+  EXPECT_GT(asked(UntrustedText("Who designed the old bridge?"), passages, {}), 0U);
+  EXPECT_GT(asked(question, context({kBridge, "Nothing else."}), {}), 0U);
+  ApOptions options;
+  options.max_draft_tokens = 20;
+  EXPECT_GT(asked(question, passages, options), 0U);
+  EXPECT_EQ(asked(question, passages, {}), 0U);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 namespace casemate {
 
+class ApMemory;
 class LanguageModel;
 class Reranker;
 
@@ -20,6 +21,7 @@ struct SanitizerServices {
   LanguageModel* model = nullptr;      ///< the auxiliary model, which writes facts; usually the generator
   LanguageModel* backbone = nullptr;   ///< a small model for keywords; null: `model`
   const Reranker* reranker = nullptr;  ///< for `advanced`; null: it ranks by common words
+  ApMemory* keywords = nullptr;        ///< of an experiment's sanitizers together; null: each finds its own
 };
 
 /// A sanitizer by name, with its options as one YAML map: `{k_out: 2}`.

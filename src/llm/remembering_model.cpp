@@ -1,0 +1,119 @@
+#include "casemate/llm/remembering_model.h"
+
+#include <atomic>
+#include <chrono>
+#include <string>
+
+#include "casemate/core/fifo_cache.h"
+#include "casemate/llm/prompt_digest.h"
+
+namespace casemate {
+namespace {
+
+struct Remembered {
+  Generation generation;
+  std::vector<std::string> pieces;  ///< as `on_text` saw them
+  bool stopped = false;             ///< by `on_text`, after the last piece
+  double seconds = 0;
+};
+
+/// Of all that decides a greedy text.
+Digest key_of(const Prompt& prompt, const GenerateOptions& options) {
+  FieldHasher fields;
+  fields.add(prompt_digest(prompt)).add(std::int64_t{options.max_new_tokens});
+  fields.add(std::int64_t{options.top_log_probabilities}).add(options.grammar);
+  for (const std::string& stop : options.stop) fields.add(stop);
+  return fields.finish();
+}
+
+}  // namespace
+
+struct RememberingModel::Memory {
+  explicit Memory(std::size_t most) : texts(most) {}
+  FifoCache<Digest, Remembered> texts;
+  std::atomic<double> saved{0};
+};
+
+RememberingModel::RememberingModel(LanguageModel& model, std::size_t most)
+    : model_(model), memory_(std::make_unique<Memory>(most)) {}
+RememberingModel::~RememberingModel() = default;
+
+double RememberingModel::saved_seconds() const { return memory_->saved; }
+
+Result<Generation> RememberingModel::generate(const Prompt& prompt, const GenerateOptions& options,
+                                              std::stop_token stop, const OnText& on_text) {
+  if (options.temperature != 0 || stop.stop_requested()) return model_.generate(prompt, options, stop, on_text);
+  const Digest key = key_of(prompt, options);
+  std::size_t shown = 0;
+  bool enough = false;
+  if (const auto known = memory_->texts.find(key)) {
+    while (on_text && !enough && shown < known->pieces.size()) enough = !on_text(known->pieces[shown++]);
+    if (shown == known->pieces.size() || !on_text) {
+      // The same end as the first time, by the reader or by the model.
+      if (enough == known->stopped) {
+        memory_->saved += known->seconds;
+        return known->generation;
+      }
+    }
+  }
+  // What was shown is not shown again.
+  Remembered made;
+  const OnText watch = [&](std::string_view piece) {
+    made.pieces.emplace_back(piece);
+    const bool again = made.pieces.size() <= shown;
+    made.stopped = again ? enough && made.pieces.size() == shown : on_text && !on_text(piece);
+    return !made.stopped;
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  auto generated = model_.generate(prompt, options, stop, watch);
+  if (!generated) return generated;
+  made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  made.generation = *generated;
+  memory_->texts.keep(key, std::move(made));
+  return generated;
+}
+
+Result<Tokens> RememberingModel::tokenize(std::string_view text, SpecialTokens mode) const {
+  return model_.tokenize(text, mode);
+}
+
+Result<PromptTokens> RememberingModel::tokenize_prompt(const Prompt& prompt) const {
+  return model_.tokenize_prompt(prompt);
+}
+
+Result<std::string> RememberingModel::detokenize(std::span<const TokenId> ids) const { return model_.detokenize(ids); }
+
+Result<Generation> RememberingModel::generate_tokens(std::span<const TokenId> prompt, const GenerateOptions& options,
+                                                     std::stop_token stop, const OnText& on_text) {
+  return model_.generate_tokens(prompt, options, std::move(stop), on_text);
+}
+
+Result<std::vector<float>> RememberingModel::next_token_log_probabilities(std::span<const TokenId> prompt,
+                                                                          std::stop_token stop) {
+  return model_.next_token_log_probabilities(prompt, std::move(stop));
+}
+
+Result<ContinuationScore> RememberingModel::score_continuation(std::span<const TokenId> prompt,
+                                                               std::span<const TokenId> continuation,
+                                                               std::stop_token stop) {
+  return model_.score_continuation(prompt, continuation, std::move(stop));
+}
+
+Status RememberingModel::attention(std::span<const TokenId> tokens, const AttentionVisitor& visitor,
+                                   std::stop_token stop) {
+  return model_.attention(tokens, visitor, std::move(stop));
+}
+
+Result<Generation> RememberingModel::generate_with_attention(std::span<const TokenId> prompt,
+                                                             const GenerateOptions& options,
+                                                             const AttentionVisitor& visitor, std::stop_token stop) {
+  return model_.generate_with_attention(prompt, options, visitor, std::move(stop));
+}
+
+Result<std::unique_ptr<LlmBatch>> RememberingModel::start_batch(std::span<const TokenId> prefix,
+                                                                std::span<const BatchSequence> sequences,
+                                                                std::stop_token stop) {
+  return model_.start_batch(prefix, sequences, std::move(stop));
+}
+
+}  // namespace casemate

@@ -1,0 +1,101 @@
+#include "casemate/llm/remembering_model.h"
+
+#include <gtest/gtest.h>
+
+#include "testing/scripted_llm.h"
+
+namespace casemate {
+namespace {
+
+std::unique_ptr<testing::ScriptedLlm> model() {
+  testing::ScriptedLlmOptions options;
+  options.vocabulary = {" red", " blue", " green"};
+  options.answers = {{"sky", " blue green red"}, {"", " red"}};
+  return *testing::ScriptedLlm::create(std::move(options));
+}
+
+Prompt asked(const char* text) { return PromptBuilder::chat().user(text).build(); }
+
+/// What a reader of so many pieces gets, and what it sees.
+struct Seen {
+  std::string text;
+  std::string pieces;
+  FinishReason finish = FinishReason::kEnd;
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+Seen read(LanguageModel& llm, const char* text, std::size_t most, GenerateOptions options = {}) {
+  Seen out;
+  std::size_t count = 0;
+  const auto made = llm.generate(asked(text), options, {}, [&](std::string_view piece) {
+    out.pieces += "|" + std::string(piece);
+    return ++count < most;
+  });
+  EXPECT_TRUE(made.ok()) << made.error().message;
+  if (made.ok()) out.text = made->text.bytes();
+  if (made.ok()) out.finish = made->finish;
+  return out;
+}
+
+TEST(RememberingModel, AGreedyTextIsComputedOnceAndSeenTheSameWay) {
+  const auto llm = model();
+  RememberingModel remembering(*llm);
+  const Seen first = read(remembering, "sky", 100);
+  EXPECT_EQ(first.text, " blue green red");
+  EXPECT_EQ(read(remembering, "sky", 100), first);
+  EXPECT_EQ(llm->prompts_seen().size(), 1U);
+  EXPECT_GT(remembering.saved_seconds(), 0);
+  read(remembering, "grass", 100);
+  EXPECT_EQ(llm->prompts_seen().size(), 2U);
+}
+
+TEST(RememberingModel, WhereverReadersEndTheTextTheyGetWhatTheModelGivesThem) {
+  // Every pair of a first and a second reader, against a model that remembers nothing.
+  for (std::size_t first = 1; first < 6; ++first) {
+    for (std::size_t second = 1; second < 6; ++second) {
+      const auto llm = model();
+      const auto plain = model();
+      RememberingModel remembering(*llm);
+      EXPECT_EQ(read(remembering, "sky", first), read(*plain, "sky", first));
+      EXPECT_EQ(read(remembering, "sky", second), read(*plain, "sky", second)) << first << " then " << second;
+      const auto whole = remembering.generate(asked("sky"), {}, {}, {});
+      ASSERT_TRUE(whole.ok());
+      EXPECT_EQ(whole->text.bytes(), " blue green red") << first << " then " << second;
+    }
+  }
+}
+
+TEST(RememberingModel, OtherOptionsAreOtherTexts) {
+  const auto llm = model();
+  RememberingModel remembering(*llm);
+  EXPECT_EQ(read(remembering, "sky", 100).text, " blue green red");
+  GenerateOptions options;
+  options.max_new_tokens = 1;
+  EXPECT_EQ(read(remembering, "sky", 100, options).finish, FinishReason::kLength);
+  options = {};
+  options.stop = {"green"};
+  EXPECT_EQ(read(remembering, "sky", 100, options).finish, FinishReason::kStopString);
+  EXPECT_EQ(llm->prompts_seen().size(), 3U);
+}
+
+TEST(RememberingModel, WhatIsDrawnIsDrawnAgain) {
+  const auto llm = model();
+  RememberingModel remembering(*llm);
+  GenerateOptions options;
+  options.temperature = 1;
+  read(remembering, "sky", 100, options);
+  read(remembering, "sky", 100, options);
+  EXPECT_EQ(llm->prompts_seen().size(), 2U);
+}
+
+TEST(RememberingModel, TheOldestTextsGoFirst) {
+  const auto llm = model();
+  RememberingModel remembering(*llm, 2);
+  for (const char* text : {"sky", "sea", "grass", "sky"}) read(remembering, text, 100);
+  EXPECT_EQ(llm->prompts_seen().size(), 4U);
+  read(remembering, "grass", 100);
+  EXPECT_EQ(llm->prompts_seen().size(), 4U);
+}
+
+}  // namespace
+}  // namespace casemate
