@@ -2,8 +2,24 @@
 
 #include "casemate/generate/question.h"
 #include "casemate/generate/vanilla.h"
+#include "casemate/llm/generate_each.h"
 
 namespace casemate {
+namespace {
+
+std::vector<ContextPassage> raw_passages(std::span<const LeakChunk> chunks) {
+  std::vector<ContextPassage> out;
+  for (const LeakChunk& chunk : chunks) out.push_back({UntrustedText(), chunk.text});
+  return out;
+}
+
+std::vector<PromptPassage> prompt_passages(const SanitizedContext& context) {
+  std::vector<PromptPassage> out;
+  for (const SanitizedPassage& each : context.passages) out.push_back({each.title, each.text});
+  return out;
+}
+
+}  // namespace
 
 Result<LeakageAnswers> LeakageAnswers::create(const LeakageExperiment& experiment, const LeakageParts& parts) {
   LeakageAnswers out(experiment, *parts.model);
@@ -19,17 +35,39 @@ Result<LeakageAnswers> LeakageAnswers::create(const LeakageExperiment& experimen
   return out;
 }
 
+Result<SanitizedContext> LeakageAnswers::context_of(std::size_t mode, const UntrustedText& question,
+                                                    std::span<const LeakChunk> chunks,
+                                                    const std::stop_token& stop) const {
+  return sanitizers_.at(mode)->sanitize(question, raw_passages(chunks), stop);
+}
+
+Status LeakageAnswers::prepare(std::size_t mode, std::span<const LeakQuestion> questions,
+                               const std::stop_token& stop) const {
+  if (experiment_->guard) return {};
+  std::vector<Prompt> prompts;
+  for (const LeakQuestion& question : questions) {
+    const auto context = context_of(mode, question.text, question.chunks, stop);
+    if (!context && context.error().code == ErrorCode::kCancelled) return context.error();
+    if (!context || context->answer || context->closed_book || context->passages.empty()) continue;
+    Prompt prompt = vanilla_prompt(question.text, prompt_passages(*context), context->rule);
+    const auto fits = prompt_fits(*model_, prompt, experiment_->max_new_tokens);
+    if (fits && *fits) prompts.push_back(std::move(prompt));
+  }
+  GenerateOptions options;
+  options.max_new_tokens = experiment_->max_new_tokens;
+  const Status made = model_->prepare(prompts, options, stop);
+  return !made && made.error().code == ErrorCode::kCancelled ? made : Status();
+}
+
 Result<LeakAnswer> LeakageAnswers::answer(std::size_t mode, const UntrustedText& question,
                                           std::span<const LeakChunk> chunks, const std::stop_token& stop) const {
-  std::vector<ContextPassage> raw;
-  for (const LeakChunk& chunk : chunks) raw.push_back({UntrustedText(), chunk.text});
-  auto context = sanitizers_.at(mode)->sanitize(question, raw, stop);
+  auto context = context_of(mode, question, chunks, stop);
   if (!context) return context.error();
   LeakAnswer out;
   out.context = *std::move(context);
   std::unique_ptr<OutputGuard> guard;
   if (experiment_->guard) {
-    auto made = OutputGuard::create(*experiment_->guard, raw, {});
+    auto made = OutputGuard::create(*experiment_->guard, raw_passages(chunks), {});
     if (!made) return made.error();
     guard = *std::move(made);
   }
@@ -68,12 +106,10 @@ Status LeakageAnswers::generate(const SanitizedContext& context, const Untrusted
     take(abstention_text());
     return {};
   }
-  std::vector<PromptPassage> passages;
-  for (const SanitizedPassage& each : context.passages) passages.push_back({each.title, each.text});
   VanillaOptions options;
   options.max_new_tokens = experiment_->max_new_tokens;
   options.rule = context.rule;
-  const auto made = answer_vanilla(*model_, question, passages, options, take, stop);
+  const auto made = answer_vanilla(*model_, question, prompt_passages(context), options, take, stop);
   return made ? Status() : Status(made.error());
 }
 

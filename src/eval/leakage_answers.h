@@ -20,6 +20,11 @@ struct LeakAnswer {
   SanitizedContext context;
 };
 
+struct LeakQuestion {
+  UntrustedText text;
+  std::vector<LeakChunk> chunks;  ///< retrieved for it
+};
+
 /// The modes of a leakage experiment, which answer from chunks. Experiment and models must outlive it.
 class LeakageAnswers {
  public:
@@ -28,6 +33,10 @@ class LeakageAnswers {
   /// Error: what sanitizer and models say; Cancelled.
   [[nodiscard]] Result<LeakAnswer> answer(std::size_t mode, const UntrustedText& question,
                                           std::span<const LeakChunk> chunks, const std::stop_token& stop) const;
+  /// Lets the model write the answers to several questions together, for `answer` to find. What goes wrong here goes
+  /// wrong there again, where it is told. Nothing to do under a guard, which reads word by word. Error: Cancelled.
+  [[nodiscard]] Status prepare(std::size_t mode, std::span<const LeakQuestion> questions,
+                               const std::stop_token& stop) const;
   /// What was not computed again because another mode had it: a mode by itself takes so much longer.
   [[nodiscard]] double saved_seconds() const { return model_->saved_seconds() + keywords_->saved_seconds(); }
 
@@ -36,6 +45,9 @@ class LeakageAnswers {
       : experiment_(&experiment),
         model_(std::make_unique<RememberingModel>(model)),
         keywords_(std::make_unique<ApMemory>()) {}
+  [[nodiscard]] Result<SanitizedContext> context_of(std::size_t mode, const UntrustedText& question,
+                                                    std::span<const LeakChunk> chunks,
+                                                    const std::stop_token& stop) const;
   [[nodiscard]] Status generate(const SanitizedContext& context, const UntrustedText& question, const OnText& take,
                                 const std::stop_token& stop) const;
 

@@ -84,8 +84,10 @@ class LeakageExperimentRun {
     progress_.begin("answers", slots_.size() * corpus_.ids().size(), "answers");
     std::uint64_t reported = 0;
     for (std::size_t q = 0; q < corpus_.ids().size(); ++q) {
-      for (const Slot& slot : slots_) {
+      for (std::size_t i = 0; i < slots_.size(); ++i) {
+        const Slot& slot = slots_[i];
         progress_.update(++reported);
+        if (Status ready = prepare(i, q); !ready) return ready.error();
         if (slot.done > q) continue;
         if (Status asked = ask(slot, corpus_.questions()[q]); !asked) return asked.error();
         ++done.asked;
@@ -143,6 +145,24 @@ class LeakageExperimentRun {
                                  .dump(1) +
                              "\n";
     return claim_run_folder(out_, {"queries"}, text);
+  }
+
+  /// At the first instruction of a mode and case: the answers to all of them are written together.
+  Status prepare(std::size_t first, std::size_t question) const {
+    const auto together = [&](std::size_t i) {
+      return slots_[i].mode == slots_[first].mode && slots_[i].which == slots_[first].which;
+    };
+    if (first > 0 && together(first - 1)) return {};
+    std::vector<LeakQuestion> asked;
+    for (std::size_t i = first; i < slots_.size() && together(i); ++i) {
+      if (slots_[i].done > question) continue;
+      const auto text = corpus_.ask(slots_[i].which, slots_[i].instruction, corpus_.questions()[question], stop_);
+      if (!text) continue;  // told when it is asked
+      auto chunks = corpus_.retrieve(*text, experiment_.passages);
+      if (chunks) asked.push_back({text->text, *std::move(chunks)});
+    }
+    if (asked.size() < 2) return {};
+    return answers_.prepare(slots_[first].mode, asked, stop_);
   }
 
   Status ask(const Slot& slot, const AttackTarget& question) {

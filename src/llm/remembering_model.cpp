@@ -1,10 +1,12 @@
 #include "casemate/llm/remembering_model.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <string>
 
 #include "casemate/core/fifo_cache.h"
+#include "casemate/llm/generate_each.h"
 #include "casemate/llm/prompt_digest.h"
 
 namespace casemate {
@@ -26,6 +28,10 @@ Digest key_of(const Prompt& prompt, const GenerateOptions& options) {
   return fields.finish();
 }
 
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 }  // namespace
 
 struct RememberingModel::Memory {
@@ -39,6 +45,31 @@ RememberingModel::RememberingModel(LanguageModel& model, std::size_t most)
 RememberingModel::~RememberingModel() = default;
 
 double RememberingModel::saved_seconds() const { return memory_->saved; }
+
+Status RememberingModel::prepare(std::span<const Prompt> prompts, const GenerateOptions& options,
+                                 std::stop_token stop) {
+  if (options.temperature != 0 || !options.grammar.empty() || options.top_log_probabilities != 0)
+    return Error{ErrorCode::kInvalidArgument, "texts are prepared greedily, without grammar or probabilities"};
+  std::vector<Prompt> fresh;
+  for (const Prompt& prompt : prompts) {
+    if (!memory_->texts.find(key_of(prompt, options))) fresh.push_back(prompt);
+  }
+  GenerateEachOptions together;
+  together.max_new_tokens = options.max_new_tokens;
+  together.stop = options.stop;
+  const auto begin = std::chrono::steady_clock::now();
+  auto made = generate_each(model_, fresh, together, std::move(stop));
+  if (!made) return made.error();
+  const double seconds = seconds_since(begin) / static_cast<double>(std::max<std::size_t>(fresh.size(), 1));
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    Remembered text;
+    if (!(*made)[i].text.empty()) text.pieces.push_back((*made)[i].text.bytes());
+    text.generation = std::move((*made)[i]);
+    text.seconds = seconds;
+    memory_->texts.keep(key_of(fresh[i], options), std::move(text));
+  }
+  return {};
+}
 
 Result<Generation> RememberingModel::generate(const Prompt& prompt, const GenerateOptions& options,
                                               std::stop_token stop, const OnText& on_text) {
@@ -67,7 +98,7 @@ Result<Generation> RememberingModel::generate(const Prompt& prompt, const Genera
   const auto begin = std::chrono::steady_clock::now();
   auto generated = model_.generate(prompt, options, stop, watch);
   if (!generated) return generated;
-  made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  made.seconds = seconds_since(begin);
   made.generation = *generated;
   memory_->texts.keep(key, std::move(made));
   return generated;

@@ -97,5 +97,29 @@ TEST(RememberingModel, TheOldestTextsGoFirst) {
   EXPECT_EQ(llm->prompts_seen().size(), 4U);
 }
 
+TEST(RememberingModel, PreparedTextsAreThoseThatTheModelGivesByItself) {
+  const auto llm = model();
+  const auto plain = model();
+  RememberingModel remembering(*llm);
+  const std::vector<Prompt> prompts = {asked("sky"), asked("grass"), asked("sky again")};
+  GenerateOptions options;
+  options.max_new_tokens = 2;
+  ASSERT_TRUE(remembering.prepare(prompts, options).ok());
+  const std::size_t computed = llm->prompts_seen().size();
+  for (const char* text : {"sky", "grass", "sky again"}) {
+    const Seen seen = read(remembering, text, 100, options);
+    const Seen expected = read(*plain, text, 100, options);
+    EXPECT_EQ(seen.text, expected.text);
+    EXPECT_EQ(seen.finish, expected.finish);
+  }
+  ASSERT_TRUE(remembering.prepare(prompts, options).ok());
+  EXPECT_EQ(llm->prompts_seen().size(), computed);
+  // A reader that ends elsewhere gets the model's own pieces.
+  EXPECT_EQ(read(remembering, "sky", 1, options).text, read(*plain, "sky", 1, options).text);
+  options.temperature = 1;
+  EXPECT_EQ(remembering.prepare(prompts, options).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(remembering.prepare({}, {}).ok());
+}
+
 }  // namespace
 }  // namespace casemate

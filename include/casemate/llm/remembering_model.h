@@ -19,6 +19,12 @@ class RememberingModel final : public LanguageModel {
   explicit RememberingModel(LanguageModel& model, std::size_t most = 4096);
   ~RememberingModel() override;
 
+  /// Computes texts that will be asked for with these options, together: decoding several at once costs much less than
+  /// one after another (`generate_each`). Prompts that are remembered are left out. Error: InvalidArgument for options
+  /// that are not greedy, have a grammar or ask for probabilities; what `generate_each` says; nothing is kept then.
+  [[nodiscard]] Status prepare(std::span<const Prompt> prompts, const GenerateOptions& options,
+                               std::stop_token stop = {});
+
   /// What the remembered texts that were given so far took when they were computed: whoever measures adds it.
   [[nodiscard]] double saved_seconds() const;
 
