@@ -11,8 +11,10 @@ import time
 import unittest
 
 import packages
+from cli import model_folder
 from serving import ServerTest
 
+SMALL = "smollm2-135m-instruct-q4_1"
 FERRIES = {f"ferry{n}.txt": f"The ferry to {island} leaves at {hour}." for n, (island, hour) in enumerate(
     [("Sark", "six"), ("Herm", "seven"), ("Lihou", "eight"), ("Alderney", "nine")])}
 
@@ -340,6 +342,28 @@ class Load(Served):
                 began = time.monotonic()
                 self.wait_for(lambda: self.metric(self.RUNNING) == 0)
                 self.assertLess(time.monotonic() - began, 5)  # it would have taken ten seconds
+
+    def test_a_client_that_goes_away_while_its_prompt_is_read_frees_the_model_within_one_piece(self):
+        """A prompt of some 3,000 tokens is read in pieces of 256, so a client that goes away has nearly all of it left."""
+        folder = model_folder(SMALL)
+        if folder is None:
+            self.skipTest(f"the model {SMALL} is not installed")
+        self.serve("--context", "4096", "--threads", "1", gguf=next(folder.glob("*.gguf")))
+        question = chat("When does the ferry leave?" + " ferry" * 2500, max_tokens=1)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request("POST", "/v1/chat/completions", json.dumps(question), {"Content-Type": "application/json"})
+        self.wait_for(lambda: self.metric(self.RUNNING) == 1)
+        time.sleep(0.5)  # well inside the prompt
+        self.assertEqual(self.metric(self.RUNNING), 1)
+        began = time.monotonic()
+        connection.close()
+        self.wait_for(lambda: self.metric(self.RUNNING) == 0)
+        freed = time.monotonic() - began
+        began = time.monotonic()
+        self.post("/v1/chat/completions", question, timeout=120)
+        whole = time.monotonic() - began
+        print(f"freed after {freed:.2f} s; the whole answer takes {whole:.2f} s")
+        self.assertLess(freed, whole / 3)
 
     def test_what_takes_too_long_is_cancelled(self):
         self.serve("--request-timeout-ms", "300", model=self.fake_model(answer="word " * 200, delay=0.05))
