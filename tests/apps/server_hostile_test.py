@@ -1,5 +1,6 @@
 """What must not hurt the server: malformed, huge, slow and half-open requests, each with its right status."""
 import json
+import os
 import random
 import socket
 import threading
@@ -69,7 +70,8 @@ class Hostile(ServerTest):
             except OSError:
                 pass
             self.assertIn(b" 413 ", connection.recv(4096))
-        self.assertLess(resident() - before, 40_000)
+        if os.environ.get("CASEMATE_SANITIZED") != "thread":  # which shadows each byte with four
+            self.assertLess(resident() - before, 40_000)
         self.assertIn(b" 413 ", self.raw(b"POST /v1/retrieve HTTP/1.1\r\nHost: localhost\r\nContent-Length: 18446744073709551615\r\n\r\n"))
         self.check_alive()
 
