@@ -96,8 +96,7 @@ void Ingestor::change(const std::string& id, Change change) {
   if (const auto found = jobs_.find(id); found != jobs_.end()) change(found->second);
 }
 
-Result<std::string> Ingestor::add(const Caller& caller, std::vector<SuppliedDocument> documents,
-                                  std::set<std::string> labels) {
+Result<Job> Ingestor::add(const Caller& caller, std::vector<SuppliedDocument> documents, std::set<std::string> labels) {
   Job job;
   job.id = random_id();
   job.tenant = caller.tenant;
@@ -111,7 +110,7 @@ Result<std::string> Ingestor::add(const Caller& caller, std::vector<SuppliedDocu
                                        [&](const std::string& each) { return jobs_[each].state == JobState::kQueued; });
     if (static_cast<std::size_t>(waiting) >= std::max<std::size_t>(1, options_.max_waiting_jobs / 2))
       return Error{ErrorCode::kUnavailable, "too many uploads of this tenant wait"};
-    jobs_.emplace(id, std::move(job));
+    jobs_.emplace(id, job);
     order.push_back(id);
     if (order.size() > options_.max_kept_jobs) {
       jobs_.erase(order.front());
@@ -119,7 +118,7 @@ Result<std::string> Ingestor::add(const Caller& caller, std::vector<SuppliedDocu
     }
   }
   const auto upload = std::make_shared<const Upload>(Upload{id, caller, std::move(documents), std::move(labels)});
-  if (queue_.submit([this, upload] { run(*upload); }, stop_.get_token())) return id;
+  if (queue_.submit([this, upload] { run(*upload); }, stop_.get_token())) return job;
   const std::lock_guard lock(mutex_);
   jobs_.erase(id);
   std::erase(order_[caller.tenant], id);

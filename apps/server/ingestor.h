@@ -50,9 +50,9 @@ class Ingestor {
   /// The job that runs is stopped between two batches; those that wait are dropped.
   ~Ingestor();
 
-  /// The job's id. Labels are put on every document. Error: Unavailable where too many jobs wait.
-  [[nodiscard]] Result<std::string> add(const Caller& caller, std::vector<SuppliedDocument> documents,
-                                        std::set<std::string> labels);
+  /// The job as it was taken, waiting. Labels are put on every document. Error: Unavailable where too many jobs wait.
+  [[nodiscard]] Result<Job> add(const Caller& caller, std::vector<SuppliedDocument> documents,
+                                std::set<std::string> labels);
   /// Of the caller's tenant. Nothing for another tenant's id, as for one that never was.
   [[nodiscard]] std::optional<Job> job(const Caller& caller, const std::string& id) const;
   [[nodiscard]] std::vector<Job> jobs(const Caller& caller) const;  ///< newest first

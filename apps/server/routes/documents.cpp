@@ -124,11 +124,10 @@ Response add(const Services& services, Exchange& exchange) {
         ApiError{400, "invalid_request_error", "invalid_value", "there is no document in it", "documents"});
   const auto labels = labels_for(request.caller, given.labels);
   if (const auto* wrong = std::get_if<ApiError>(&labels)) return error_response(*wrong);
-  const auto id =
+  const auto job =
       services.ingestor->add(request.caller, std::move(given.documents), std::get<std::set<std::string>>(labels));
-  if (!id) return error_response(overloaded("too many uploads wait; try again later"));
-  const auto job = services.ingestor->job(request.caller, *id);
-  return json_response(job ? job_json(*job) : Json{{"id", *id}}, 202);
+  if (!job) return error_response(overloaded("too many uploads wait; try again later"));
+  return json_response(job_json(*job), 202);
 }
 
 /// `withholds`: the caller is not to learn what is in it; a hash would tell a guess right.
