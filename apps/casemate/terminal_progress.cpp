@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "casemate/core/elapsed.h"
 #include "casemate/core/untrusted_text.h"
 
 namespace casemate::cli {
@@ -68,7 +69,7 @@ void TerminalProgress::update(std::uint64_t done) {
 }
 
 void TerminalProgress::draw(std::uint64_t done) {
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+  const double seconds = seconds_since(begun_);
   const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
   std::string line = stage_ + " ";
   if (total_ > 0) {
@@ -105,7 +106,7 @@ void TerminalProgress::note(std::string_view message) {
 void TerminalProgress::end() {
   clear_line();
   if (!quiet_ && active_ && !terminal_) {
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+    const double seconds = seconds_since(begun_);
     std::cerr << stage_ << " took " << duration_text(seconds) << '\n';
   }
   active_ = false;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "attack/words.h"
+#include "casemate/core/elapsed.h"
 
 namespace casemate {
 
@@ -34,7 +35,7 @@ void CraftProgress::end() {
   if (progress_ == nullptr) return;
   progress_->end();
   if (forward_tokens_ == 0 || documents_ == 0) return;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+  const double seconds = seconds_since(begun_);
   progress_->note(attack_ + ": " + std::to_string(forward_tokens_ / 1000) + " thousand tokens forward and " +
                   std::to_string(backward_tokens_ / 1000) + " thousand back, " +
                   number_text(std::round(100 * seconds / static_cast<double>(documents_)) / 100) + " s a document");

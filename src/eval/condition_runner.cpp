@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "casemate/core/elapsed.h"
 #include "casemate/core/statistics.h"
 
 namespace casemate {
@@ -15,10 +16,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 /// Queries between two writes of the log: what a kill loses at most.
 constexpr std::size_t kBatch = 32;
-
-double seconds_since(SteadyClock::time_point start) {
-  return std::chrono::duration<double>(SteadyClock::now() - start).count();
-}
 
 /// Verdicts that are logged for one query.
 constexpr std::size_t kVerdicts = 40;

@@ -4,6 +4,7 @@
 
 #include "casemate/certify/certify_answer.h"
 #include "casemate/certify/certify_question.h"
+#include "casemate/core/elapsed.h"
 #include "casemate/core/file_system.h"
 #include "casemate/core/utf8.h"
 #include "casemate/eval/answer_experiment.h"
@@ -161,7 +162,7 @@ class AnswerExperimentRun {
     const auto start = std::chrono::steady_clock::now();
     const auto answered = answer(*slot.method, robust, *question, *passages);
     if (!answered) return answered.error();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = seconds_since(start);
     if (answered->remembered == 0) {
       cost_ = {seconds, static_cast<double>(answered->usage.decoded_tokens),
                static_cast<double>(answered->usage.reused_tokens)};

@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "casemate/core/elapsed.h"
 #include "casemate/core/file_system.h"
 #include "casemate/core/hash.h"
 #include "casemate/core/utf8.h"
@@ -174,8 +175,7 @@ class LeakageExperimentRun {
       if (outcome.error().code == ErrorCode::kCancelled) return outcome;
       line["error"] = to_valid_utf8(outcome.error().message);
     } else {
-      const double computed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      seconds_[slot.file].push_back(computed + answers_.saved_seconds() - saved);
+      seconds_[slot.file].push_back(seconds_since(begin) + answers_.saved_seconds() - saved);
     }
     auto log = LogWriter::open(path("queries/" + slot.file));
     if (!log) return log.error();

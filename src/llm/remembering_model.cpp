@@ -5,9 +5,11 @@
 #include <chrono>
 #include <string>
 
+#include "casemate/core/elapsed.h"
 #include "casemate/core/fifo_cache.h"
 #include "casemate/llm/generate_each.h"
 #include "casemate/llm/prompt_digest.h"
+#include "llm/text_stream.h"
 
 namespace casemate {
 namespace {
@@ -28,8 +30,21 @@ Digest key_of(const Prompt& prompt, const GenerateOptions& options) {
   return fields.finish();
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+/// As a reader of the generation would have seen them; in one where the model does not tell its tokens.
+std::vector<std::string> pieces_of(const LanguageModel& model, const Generation& made, const GenerateOptions& options) {
+  std::vector<std::string> out;
+  const OnText keep = [&](std::string_view piece) {
+    out.emplace_back(piece);
+    return true;
+  };
+  llm::TextStream stream(options.stop, keep);
+  for (const TokenId id : made.ids) {
+    const auto bytes = model.detokenize(std::span(&id, 1));
+    if (!bytes || !stream.push(*bytes)) break;
+  }
+  stream.finish();
+  if (stream.text() != made.text.bytes()) out = {made.text.bytes()};
+  return out;
 }
 
 }  // namespace
@@ -63,7 +78,7 @@ Status RememberingModel::prepare(std::span<const Prompt> prompts, const Generate
   const double seconds = seconds_since(begin) / static_cast<double>(std::max<std::size_t>(fresh.size(), 1));
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     Remembered text;
-    if (!(*made)[i].text.empty()) text.pieces.push_back((*made)[i].text.bytes());
+    text.pieces = pieces_of(model_, (*made)[i], options);
     text.generation = std::move((*made)[i]);
     text.seconds = seconds;
     memory_->texts.keep(key_of(fresh[i], options), std::move(text));
@@ -79,12 +94,10 @@ Result<Generation> RememberingModel::generate(const Prompt& prompt, const Genera
   bool enough = false;
   if (const auto known = memory_->texts.find(key)) {
     while (on_text && !enough && shown < known->pieces.size()) enough = !on_text(known->pieces[shown++]);
-    if (shown == known->pieces.size() || !on_text) {
-      // The same end as the first time, by the reader or by the model.
-      if (enough == known->stopped) {
-        memory_->saved += known->seconds;
-        return known->generation;
-      }
+    // The same end as the first time, by the reader or by the model.
+    if ((shown == known->pieces.size() || !on_text) && enough == known->stopped) {
+      memory_->saved += known->seconds;
+      return known->generation;
     }
   }
   // What was shown is not shown again.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "casemate/core/elapsed.h"
 #include "casemate/core/fifo_cache.h"
 #include "casemate/core/hash.h"
 
@@ -51,8 +52,7 @@ Result<ApKeywords> ApMemory::find(LanguageModel& model, const KeywordExtractor& 
   const auto begin = std::chrono::steady_clock::now();
   auto made = find_ap_keywords(model, tagger, question, passages, options, std::move(stop));
   if (!made) return made;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  state_->found.keep(key, {*made, seconds});
+  state_->found.keep(key, {*made, seconds_since(begin)});
   return made;
 }
 

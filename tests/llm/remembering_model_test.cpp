@@ -111,11 +111,13 @@ TEST(RememberingModel, PreparedTextsAreThoseThatTheModelGivesByItself) {
     const Seen expected = read(*plain, text, 100, options);
     EXPECT_EQ(seen.text, expected.text);
     EXPECT_EQ(seen.finish, expected.finish);
+    EXPECT_EQ(seen.pieces, expected.pieces);
   }
   ASSERT_TRUE(remembering.prepare(prompts, options).ok());
   EXPECT_EQ(llm->prompts_seen().size(), computed);
   // A reader that ends elsewhere gets the model's own pieces.
   EXPECT_EQ(read(remembering, "sky", 1, options).text, read(*plain, "sky", 1, options).text);
+  EXPECT_EQ(read(remembering, "grass", 1, options), read(*plain, "grass", 1, options));
   options.temperature = 1;
   EXPECT_EQ(remembering.prepare(prompts, options).error().code, ErrorCode::kInvalidArgument);
   EXPECT_TRUE(remembering.prepare({}, {}).ok());
