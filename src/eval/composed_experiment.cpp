@@ -101,10 +101,7 @@ Result<ComposedExperiment> read_composed_experiment(const YamlValue& root) {
   if (Status read = options.finish(); !read) return read.error();
   auto source = read_data_source(*data);
   if (!source) return source.error();
-  out.data_format = std::move(source->format);
-  out.data_path = std::move(source->path);
-  out.corpus_format = std::move(source->corpus_format);
-  out.corpus_path = std::move(source->corpus_path);
+  out.data = *std::move(source);
   if (Status read = read_ragpart(*ragpart, out.ragpart); !read) return read.error();
   if (Status read = read_methods(*methods, out.methods); !read) return read.error();
   if (Status read = read_planted(*planted, out.planted); !read) return read.error();

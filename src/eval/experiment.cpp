@@ -158,10 +158,7 @@ Result<Experiment> read_experiment(const YamlValue& root) {
     return root.error(ErrorCode::kInvalidOption, "name must be 1 to 100 letters, digits, \"-\" and \"_\"");
   auto source = read_data_source(*data);
   if (!source) return source.error();
-  out.data_format = std::move(source->format);
-  out.data_path = std::move(source->path);
-  out.corpus_format = std::move(source->corpus_format);
-  out.corpus_path = std::move(source->corpus_path);
+  out.data = *std::move(source);
   if (Status read = read_metrics(*metrics, out.top_k, out.metrics); !read) return read.error();
   if (out.metrics.empty()) return metrics->error(ErrorCode::kInvalidOption, "names no metric");
   if (attacks) {

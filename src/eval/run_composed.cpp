@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "casemate/certify/certify_answer.h"
+#include "casemate/core/elapsed.h"
 #include "casemate/core/file_system.h"
 #include "casemate/core/utf8.h"
 #include "casemate/defend/ragpart.h"
@@ -66,8 +67,8 @@ class ComposedRun {
   [[nodiscard]] std::string log_of(const Slot& slot) const { return path("queries/" + slot.file + ".jsonl"); }
 
   Status load() {
-    auto data =
-        load_data_set(DataSource{experiment_.data_format, options_.data, experiment_.corpus_format, options_.corpus});
+    auto data = load_data_set(
+        DataSource{experiment_.data.format, options_.data, experiment_.data.corpus_format, options_.corpus});
     if (!data) return data.error();
     data_ = *std::move(data);
     const int count = options_.quick ? experiment_.quick_questions : experiment_.questions;
@@ -219,8 +220,7 @@ class ComposedRun {
     if (!answer) return answer.error();
     // What was remembered took no time, which says nothing about the method.
     if (answer->remembered == 0) {
-      cost = AnswerCost{std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-                        static_cast<double>(answer->usage.decoded_tokens),
+      cost = AnswerCost{seconds_since(start), static_cast<double>(answer->usage.decoded_tokens),
                         static_cast<double>(answer->usage.reused_tokens)};
     }
     AnswerOutcome out;

@@ -73,8 +73,8 @@ class ReadingRun {
   }
 
   Status load() {
-    auto data =
-        load_data_set(DataSource{experiment_.data_format, options_.data, experiment_.corpus_format, options_.corpus});
+    auto data = load_data_set(
+        DataSource{experiment_.data.format, options_.data, experiment_.data.corpus_format, options_.corpus});
     if (!data) return data.error();
     for (CorpusPassage& each : data->passages) passages_[each.id] = {std::move(each.title), std::move(each.text)};
     const int count = options_.quick ? experiment_.quick_questions : experiment_.questions;
@@ -271,7 +271,7 @@ class ReadingRun {
     run.metrics = reading_metrics(experiment_);
     run.facts = {{"encoder", parts_.encoder->info().model},
                  {"model", parts_.model->info().name},
-                 {"data", experiment_.data_format},
+                 {"data", experiment_.data.format},
                  {"passages", std::to_string(ranked_.passages)},
                  {"questions", std::to_string(asked_.size())},
                  {"of_questions", std::to_string(ranked_.of_questions)},

@@ -117,7 +117,7 @@ Result<Evaluated> evaluate(Context& context, const EvalChoice& choice, const std
   const auto experiment = load_experiment(choice.experiment);
   if (!experiment) return experiment.error();
   if (Status checked = check_gates(choice.outputs, *experiment); !checked) return checked.error();
-  const auto data = find_data(choice, experiment->data_path);
+  const auto data = find_data(choice, experiment->data.path);
   if (!data) return data.error();
   EncoderChoice wanted;
   wanted.encoder = choice.encoder.empty() ? experiment->encoder : choice.encoder;
@@ -154,8 +154,8 @@ Result<Evaluated> evaluate(Context& context, const EvalChoice& choice, const std
   parts.pool = &context.pool();
   EvalOptions options;
   options.data = *data;
-  if (!experiment->corpus_path.empty()) {
-    const auto corpus = find_data(choice, experiment->corpus_path);
+  if (!experiment->data.corpus_path.empty()) {
+    const auto corpus = find_data(choice, experiment->data.corpus_path);
     if (!corpus) return corpus.error();
     options.corpus = *corpus;
   }
@@ -198,11 +198,11 @@ Result<AnswerRun> evaluate_composed(Context& context, const EvalChoice& choice, 
   const auto gates = parse_gates(choice.outputs);
   if (!gates) return gates.error();
   EvalOptions options;
-  auto data = find_data(choice, experiment->data_path);
+  auto data = find_data(choice, experiment->data.path);
   if (!data) return data.error();
   options.data = *std::move(data);
-  if (!experiment->corpus_path.empty()) {
-    auto corpus = find_data(choice, experiment->corpus_path);
+  if (!experiment->data.corpus_path.empty()) {
+    auto corpus = find_data(choice, experiment->data.corpus_path);
     if (!corpus) return corpus.error();
     options.corpus = *std::move(corpus);
   }

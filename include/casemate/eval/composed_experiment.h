@@ -8,6 +8,7 @@
 #include "casemate/certify/retrieval_condition.h"
 #include "casemate/core/yaml_options.h"
 #include "casemate/eval/answer_experiment.h"
+#include "casemate/eval/data_set.h"
 #include "casemate/eval/run_experiment.h"
 
 namespace casemate {
@@ -18,10 +19,7 @@ namespace casemate {
 struct ComposedExperiment {
   std::string name;
   std::string description;
-  std::string data_format = "squad";
-  std::string data_path;
-  std::string corpus_format;  ///< empty: the data set's own
-  std::string corpus_path;
+  DataSource data;          ///< paths as written
   std::string encoder;      ///< a model's name; empty: the program's
   std::uint64_t seed = 42;  ///< of the sample of questions
   int questions = 0;        ///< 0: all

@@ -10,6 +10,7 @@
 #include "casemate/attack/attacks.h"
 #include "casemate/core/status.h"
 #include "casemate/defend/defences.h"
+#include "casemate/eval/data_set.h"
 
 namespace casemate {
 
@@ -54,8 +55,7 @@ struct Condition {
 struct Experiment {
   std::string name;  ///< letters, digits, "-" and "_"
   std::string description;
-  std::string data_format = "squad";
-  std::string data_path;                             ///< as written; see `find_data`
+  DataSource data;                                   ///< paths as written; see `find_data`
   std::string encoder;                               ///< a model's name; empty: the program's default
   std::uint64_t seed = 42;                           ///< of everything that is drawn
   int questions = 0;                                 ///< how many are asked, drawn under the seed; 0: all
@@ -64,9 +64,6 @@ struct Experiment {
   std::vector<EvalMetric> metrics;                   ///< k at most top_k
   std::vector<std::string> attacks;                  ///< as conditions name them; "none" first where it is there
   std::vector<std::vector<DefenceChoice>> defences;  ///< chains; an empty one is "none"
-
-  std::string corpus_format;  ///< where another corpus is named: its format, else empty
-  std::string corpus_path;    ///< as written
 
   // Of `kind: reading` alone (reading_experiment.h).
   std::vector<std::string> methods;  ///< how rankings are read; empty: they are not
