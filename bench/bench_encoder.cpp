@@ -1,6 +1,6 @@
 // Times the encoder on token ids that another program wrote, so that both see the same input.
 //
-//   bench_encoder MODEL_DIR IDS_FILE THREADS [OUT_FILE]
+//   bench_encoder MODEL_DIR IDS_FILE THREADS [OUT_FILE [PRECISION]]
 //
 // IDS_FILE has one sequence a line, ids separated by blanks. Prints {"seconds", "tokens"}; writes the embeddings as raw
 // float32 to OUT_FILE. The model is warmed up before the clock starts.
@@ -16,11 +16,18 @@
 int main(int argc, char** argv) {
   using namespace casemate;
   if (argc < 4) {
-    std::cerr << "usage: bench_encoder MODEL_DIR IDS_FILE THREADS [OUT_FILE]\n";
+    std::cerr << "usage: bench_encoder MODEL_DIR IDS_FILE THREADS [OUT_FILE [PRECISION]]\n";
     return 2;
   }
   const ThreadPool pool(std::atoi(argv[3]));
-  const auto encoder = load_bert_encoder(argv[1], {}, pool);
+  BertEncoderOptions options;
+  const auto precision = parse_precision(argc > 5 ? argv[5] : "float32");
+  if (!precision) {
+    std::cerr << precision.error().message << '\n';
+    return 2;
+  }
+  options.precision = *precision;
+  const auto encoder = load_bert_encoder(argv[1], options, pool);
   if (!encoder) {
     std::cerr << encoder.error().message << '\n';
     return 3;

@@ -17,6 +17,11 @@ Result<BertEncoderOptions> encoder_options(const EncoderChoice& choice) {
     if (!pooling) return pooling.error();
     options.pooling = *pooling;
   }
+  if (!choice.precision.empty()) {
+    const auto precision = parse_precision(choice.precision);
+    if (!precision) return precision.error();
+    options.precision = *precision;
+  }
   return options;
 }
 
@@ -90,6 +95,9 @@ Result<std::unique_ptr<Encoder>> Context::load_encoder_of(const Store& store, co
   const auto pooling = parse_pooling(identity.pooling);
   if (!pooling) return pooling.error();
   options.pooling = *pooling;
+  const auto precision = parse_precision(identity.precision);
+  if (!precision) return precision.error();
+  options.precision = *precision;
   options.normalize = identity.normalised;
   options.max_tokens = identity.max_tokens;
   options.query_prefix = identity.query_prefix;

@@ -23,6 +23,7 @@ struct EncoderChoice {
   std::string passage_prefix;
   std::string pooling;
   int max_tokens = 0;
+  std::string precision;
 };
 
 /// What every command shares: global options, output, models, and Ctrl-C.

@@ -18,7 +18,7 @@ Result<std::unique_ptr<Encoder>> load_paraphrase_judge(Context& context, const E
   if (judge.empty()) {
     wanted.pooling = pooling_name(target.info().pooling == Pooling::kCls ? Pooling::kMean : Pooling::kCls);
   } else {
-    wanted = EncoderChoice{judge, "", "", "", 0};
+    wanted = EncoderChoice{judge, "", "", "", 0, ""};
   }
   auto loaded = context.load_encoder(wanted);
   if (!loaded) return loaded.error().in("--judge");

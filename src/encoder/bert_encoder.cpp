@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "casemate/core/hash.h"
 #include "encoder/kernels.h"
 #include "encoder/model_folder.h"
 
@@ -183,7 +184,7 @@ Result<std::unique_ptr<DifferentiableEncoder>> load_bert_encoder(const std::stri
                                                                  const ThreadPool& pool) {
   auto settings = read_sentence_settings(folder);
   if (!settings) return settings.error();
-  auto model = load_model_folder(folder);
+  auto model = load_model_folder(folder, options.precision);
   if (!model) return model.error();
   const int limit = model->config.max_positions;
   if (options.max_tokens != 0 && (options.max_tokens < 3 || options.max_tokens > limit)) {
@@ -192,7 +193,11 @@ Result<std::unique_ptr<DifferentiableEncoder>> load_bert_encoder(const std::stri
   }
   EncoderInfo info;
   info.model = options.name.empty() ? model->name : options.name;
-  info.model_hash = model->hash;
+  info.precision = options.precision;
+  // Vectors of another precision are other vectors to every cache and store.
+  info.model_hash = options.precision == Precision::kFloat32
+                        ? model->hash
+                        : to_hex(blake2b(model->hash + " " + std::string(precision_name(options.precision))));
   info.dimension = static_cast<std::size_t>(model->config.hidden);
   info.pooling = options.pooling.value_or(settings->pooling.value_or(Pooling::kMean));
   info.normalized = options.normalize.value_or(settings->normalize.value_or(true));

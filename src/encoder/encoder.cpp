@@ -13,4 +13,16 @@ Result<Pooling> parse_pooling(std::string_view name) {
                "pooling \"" + UntrustedText(std::string(name)).for_log() + "\" is not one of mean, cls"};
 }
 
+std::string_view precision_name(Precision precision) noexcept {
+  return precision == Precision::kFloat32 ? "float32" : "fixed16";
+}
+
+Result<Precision> parse_precision(std::string_view name) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kFixed16}) {
+    if (name == precision_name(precision)) return precision;
+  }
+  return Error{ErrorCode::kInvalidOption,
+               "precision \"" + UntrustedText(std::string(name)).for_log() + "\" is not one of float32, fixed16"};
+}
+
 }  // namespace casemate

@@ -4,9 +4,12 @@
 
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <unordered_map>
+
+#include "encoder/activation_layer.h"
 
 namespace casemate {
 namespace {
@@ -70,6 +73,9 @@ struct Linear::State {
   memory bias;
   std::shared_mutex mutex;
   std::unordered_map<std::size_t, std::unique_ptr<Plan>> plans;
+  // In fixed point these are used instead of the weights and plans above.
+  std::shared_ptr<const kernels::FixedWeights> fixed;
+  std::optional<ActivationLayer> activation;
 
   [[nodiscard]] dnnl::matmul::primitive_desc describe_rows(std::size_t rows, const memory::desc& w) const {
     const auto dim = [](std::size_t n) { return static_cast<memory::dim>(n); };
@@ -98,7 +104,7 @@ Linear& Linear::operator=(Linear&&) noexcept = default;
 Linear::~Linear() = default;
 
 Result<Linear> Linear::create(std::span<const float> weights, std::span<const float> bias, std::size_t in,
-                              std::size_t out, Epilogue epilogue) {
+                              std::size_t out, Epilogue epilogue, Precision precision) {
   if (weights.size() != in * out || bias.size() != out)
     return Error{ErrorCode::kMismatch, "linear layer: sizes do not agree"};
   try {
@@ -107,6 +113,14 @@ Result<Linear> Linear::create(std::span<const float> weights, std::span<const fl
     state->in = in;
     state->out = out;
     state->epilogue = epilogue;
+    if (precision == Precision::kFixed16) {
+      state->fixed = std::make_shared<kernels::FixedWeights>(kernels::to_fixed_weights(weights, bias, in, out));
+      if (epilogue == Epilogue::kNone || epilogue == Epilogue::kAddToOutput) return Linear(std::move(state));
+      auto activation = ActivationLayer::create(epilogue, out);
+      if (!activation) return activation.error();
+      state->activation.emplace(*std::move(activation));
+      return Linear(std::move(state));
+    }
     const memory::dims shape{static_cast<memory::dim>(in), static_cast<memory::dim>(out)};
     state->bias =
         memory({{1, static_cast<memory::dim>(out)}, memory::data_type::f32, memory::format_tag::ab}, state->engine);
@@ -131,6 +145,7 @@ Linear Linear::without_activation() const {
   state->out = state_->out;
   state->weights = state_->weights;
   state->bias = state_->bias;
+  state->fixed = state_->fixed;
   return Linear(std::move(state));
 }
 
@@ -140,6 +155,10 @@ Result<Linear> Linear::transposed(Epilogue epilogue) const {
   try {
     // weights is [in, out] in oneDNN's eyes, so that its plain row-major copy is [out, in] of the layer from out to in.
     std::vector<float> plain(in * out);
+    if (state_->fixed != nullptr) {
+      kernels::transpose_fixed_weights(*state_->fixed, plain);
+      return create(plain, std::vector<float>(in), out, in, epilogue);
+    }
     const OneThread one_thread;
     memory copy(
         {{static_cast<memory::dim>(in), static_cast<memory::dim>(out)}, memory::data_type::f32, memory::format_tag::ab},
@@ -154,6 +173,7 @@ Result<Linear> Linear::transposed(Epilogue epilogue) const {
 
 Status Linear::run(const float* x, float* y, std::size_t rows, Scratch& scratch) const {
   if (rows == 0) return {};
+  if (state_->fixed != nullptr) return run_fixed(x, y, rows, scratch);
   try {
     const State::Plan& plan = state_->plan(padded_rows(rows));
     const auto view = [&](const memory::desc& desc, const void* data) {
@@ -169,6 +189,13 @@ Status Linear::run(const float* x, float* y, std::size_t rows, Scratch& scratch)
   } catch (const dnnl::error& error) {
     return dnnl_error(error);
   }
+}
+
+Status Linear::run_fixed(const float* x, float* y, std::size_t rows, Scratch& scratch) const {
+  kernels::to_fixed_rows(x, rows, state_->in, scratch.fixed_rows());
+  const bool add = state_->epilogue == Epilogue::kAddToOutput;
+  kernels::fixed_kernel().multiply(scratch.fixed_rows(), *state_->fixed, rows, add, y);
+  return state_->activation ? state_->activation->run(y, y, rows, scratch) : Status{};
 }
 
 OneThread::OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }

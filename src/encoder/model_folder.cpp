@@ -51,7 +51,7 @@ bool flag(const json& object, const char* name) {
 
 }  // namespace
 
-Result<ModelFolder> load_model_folder(const std::string& folder) {
+Result<ModelFolder> load_model_folder(const std::string& folder, Precision precision) {
   ModelFolder model;
   const std::string config_path = join_path(folder, "config.json");
   auto config_text = read_file(config_path, kMaxJsonBytes);
@@ -77,7 +77,7 @@ Result<ModelFolder> load_model_folder(const std::string& folder) {
                  folder + ": the tokenizer has " + std::to_string(model.tokenizer->vocabulary_size()) +
                      " tokens, the model has embeddings for " + std::to_string(model.config.vocabulary)};
   }
-  auto transformer = Transformer::create(model.config, *model.tensors);
+  auto transformer = Transformer::create(model.config, *model.tensors, precision);
   if (!transformer) return transformer.error();
   model.transformer = *std::move(transformer);
   auto hash = hash_files(folder);

@@ -24,7 +24,8 @@ struct ModelFolder {
 };
 
 /// Error: NotFound, InvalidInput, Mismatch, Unsupported, naming file and field.
-[[nodiscard]] Result<ModelFolder> load_model_folder(const std::string& folder);
+[[nodiscard]] Result<ModelFolder> load_model_folder(const std::string& folder,
+                                                    Precision precision = Precision::kFloat32);
 
 /// What the folder's sentence-transformers files say; absent where they do not.
 struct SentenceSettings {

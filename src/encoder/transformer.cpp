@@ -93,8 +93,9 @@ struct Transformer::State {
 Transformer::Transformer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Transformer::~Transformer() = default;
 
-Result<std::unique_ptr<Transformer>> Transformer::create(const ModelConfig& config, const SafetensorsFile& file) {
-  auto weights = load_transformer_weights(config, file);
+Result<std::unique_ptr<Transformer>> Transformer::create(const ModelConfig& config, const SafetensorsFile& file,
+                                                         Precision precision) {
+  auto weights = load_transformer_weights(config, file, precision);
   if (!weights) return weights.error();
   auto state = std::make_unique<State>();
   state->config = config;

@@ -29,7 +29,7 @@ class Transformer {
  public:
   /// Error: InvalidInput, Mismatch or NotFound naming the tensor.
   [[nodiscard]] static Result<std::unique_ptr<Transformer>> create(const ModelConfig& config,
-                                                                   const SafetensorsFile& file);
+                                                                   const SafetensorsFile& file, Precision precision);
   ~Transformer();
   Transformer(const Transformer&) = delete;
   Transformer& operator=(const Transformer&) = delete;

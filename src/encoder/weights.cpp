@@ -62,7 +62,7 @@ class Loader {
 };
 
 Result<Linear> load_linear(Loader& loader, const std::vector<std::string>& names, std::uint64_t in,
-                           std::uint64_t out_each, Epilogue epilogue) {
+                           std::uint64_t out_each, Epilogue epilogue, Precision precision) {
   std::vector<float> weights;
   std::vector<float> bias;
   for (const std::string& name : names) {
@@ -72,7 +72,7 @@ Result<Linear> load_linear(Loader& loader, const std::vector<std::string>& names
     weights.insert(weights.end(), w.begin(), w.end());
     bias.insert(bias.end(), b.begin(), b.end());
   }
-  return Linear::create(weights, bias, in, out_each * names.size(), epilogue);
+  return Linear::create(weights, bias, in, out_each * names.size(), epilogue, precision);
 }
 
 }  // namespace
@@ -89,7 +89,8 @@ Epilogue epilogue_of(Activation activation) noexcept {
   return Epilogue::kNone;
 }
 
-Result<TransformerWeights> load_transformer_weights(const ModelConfig& config, const SafetensorsFile& file) {
+Result<TransformerWeights> load_transformer_weights(const ModelConfig& config, const SafetensorsFile& file,
+                                                    Precision precision) {
   const auto size = [](int n) { return static_cast<std::uint64_t>(n); };
   const std::uint64_t hidden = size(config.hidden);
   const std::uint64_t inner = size(config.intermediate);
@@ -107,13 +108,16 @@ Result<TransformerWeights> load_transformer_weights(const ModelConfig& config, c
   for (int i = 0; i < config.layers && !loader.error(); ++i) {
     const std::string base = std::string(names.layers) + "." + std::to_string(i) + ".";
     auto qkv = load_linear(loader, {base + names.query, base + names.key, base + names.value}, hidden, hidden,
-                           Epilogue::kNone);
+                           Epilogue::kNone, precision);
     if (!qkv) return qkv.error();
-    auto attention_out = load_linear(loader, {base + names.attention_out}, hidden, hidden, Epilogue::kAddToOutput);
+    auto attention_out =
+        load_linear(loader, {base + names.attention_out}, hidden, hidden, Epilogue::kAddToOutput, precision);
     if (!attention_out) return attention_out.error();
-    auto feed_forward = load_linear(loader, {base + names.feed_forward}, hidden, inner, epilogue_of(config.activation));
+    auto feed_forward =
+        load_linear(loader, {base + names.feed_forward}, hidden, inner, epilogue_of(config.activation), precision);
     if (!feed_forward) return feed_forward.error();
-    auto feed_forward_out = load_linear(loader, {base + names.feed_forward_out}, inner, hidden, Epilogue::kAddToOutput);
+    auto feed_forward_out =
+        load_linear(loader, {base + names.feed_forward_out}, inner, hidden, Epilogue::kAddToOutput, precision);
     if (!feed_forward_out) return feed_forward_out.error();
     weights.layers.push_back(LayerWeights{*std::move(qkv), *std::move(attention_out),
                                           loader.norm(base + names.attention_norm, hidden), *std::move(feed_forward),

@@ -39,6 +39,6 @@ struct TransformerWeights {
 /// Finds the tensors by the architecture's names, with or without the "bert." style prefix that heads put before them.
 /// Error: NotFound, Mismatch, Unsupported naming the tensor.
 [[nodiscard]] Result<TransformerWeights> load_transformer_weights(const ModelConfig& config,
-                                                                  const SafetensorsFile& file);
+                                                                  const SafetensorsFile& file, Precision precision);
 
 }  // namespace casemate

@@ -38,6 +38,7 @@ EncoderIdentity identity_of(const EncoderInfo& encoder, std::string chunker, std
   identity.query_prefix = encoder.query_prefix;
   identity.passage_prefix = encoder.passage_prefix;
   identity.max_tokens = encoder.max_tokens;
+  identity.precision = precision_name(encoder.precision);
   identity.chunker = std::move(chunker);
   identity.chunker_parameters = std::move(chunker_parameters);
   return identity;

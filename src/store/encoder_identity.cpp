@@ -5,6 +5,10 @@
 namespace casemate {
 namespace {
 
+// Stores made before there was a choice do not name it, so that it is written only where it is not the usual one.
+constexpr const char* kPrecision = "precision";
+constexpr const char* kUsualPrecision = "float32";
+
 /// Every field as (name, text), in the order of the struct: the one list that comparing goes by.
 std::vector<std::pair<std::string, std::string>> fields(const EncoderIdentity& id) {
   return {{"model", id.model},
@@ -16,7 +20,8 @@ std::vector<std::pair<std::string, std::string>> fields(const EncoderIdentity& i
           {"passage_prefix", id.passage_prefix},
           {"max_tokens", std::to_string(id.max_tokens)},
           {"chunker", id.chunker},
-          {"chunker_parameters", id.chunker_parameters}};
+          {"chunker_parameters", id.chunker_parameters},
+          {kPrecision, id.precision}};
 }
 
 }  // namespace
@@ -42,7 +47,9 @@ std::string describe(const std::vector<IdentityDifference>& found) {
 
 std::string to_json(const EncoderIdentity& identity) {
   nlohmann::ordered_json json;
-  for (const auto& [name, value] : fields(identity)) json[name] = value;
+  for (const auto& [name, value] : fields(identity)) {
+    if (name != kPrecision || value != kUsualPrecision) json[name] = value;
+  }
   json["dimension"] = identity.dimension;
   json["normalised"] = identity.normalised;
   json["max_tokens"] = identity.max_tokens;
@@ -77,6 +84,7 @@ Result<EncoderIdentity> encoder_identity_from_json(std::string_view text) {
   int_field("max_tokens", identity.max_tokens);
   text_field("chunker", identity.chunker);
   text_field("chunker_parameters", identity.chunker_parameters);
+  if (json.contains(kPrecision)) text_field(kPrecision, identity.precision);
   if (!broken.empty())
     return Error{ErrorCode::kInvalidInput,
                  "the encoder identity's field \"" + broken + "\" is missing or of another type"};

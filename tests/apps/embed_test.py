@@ -44,6 +44,14 @@ class Embedding(CliTest):
         self.assertEqual((cut["input_ids"], cut["truncated"], cut["full_length"]), ([2, 5, 6, 3], True, 6))
         self.run_program("embed", "--encoder", TINY_MODEL, "--query", "--passage", code=2)
 
+    def test_fixed_point_is_close_and_another_precision_is_refused(self):
+        exact = self.embed(given=b"the ferry waits").json_lines()[0]
+        fixed = self.embed("--precision", "fixed16", given=b"the ferry waits").json_lines()[0]
+        self.assertEqual(fixed["input_ids"], exact["input_ids"])
+        apart = max(abs(a - b) for a, b in zip(fixed["embedding"], exact["embedding"]))
+        self.assertTrue(0 < apart < 1e-3, apart)
+        self.assertIn("float32, fixed16", self.embed("--precision", "int4", given=b"x", code=2).err)
+
     def test_broken_utf8_is_embedded_as_replacement_characters(self):
         self.assertEqual(len(self.embed(given=b"the \xff\xfe ferry\n").json_lines()), 1)
 

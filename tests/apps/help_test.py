@@ -8,7 +8,7 @@ QUERY = "--policy --tenant --top-k --mode --encoder --label --all-labels --no-la
 # What the documentation promises each command to take.
 OPTIONS = {
     "index": "--store --tenant --labels --format --encoder --query-prefix --passage-prefix --pooling --max-tokens "
-             "--chunk-tokens --chunk-overlap --one-passage --generate-ids --hidden-files --text-column --id-column "
+             "--precision --chunk-tokens --chunk-overlap --one-passage --generate-ids --hidden-files --text-column --id-column "
              "--max-file-bytes --batch",
     "search": QUERY,
     "ask": QUERY + " --model --context --aggregate --group-size --long --certify --planted --poisoned-fragments "
@@ -19,7 +19,7 @@ OPTIONS = {
               "--export-preferences --model --adapter --judge",
     "redteam": "--endpoint --attack --list --queries --query --limit --documents --store --encoder --out --overwrite "
                "--clean-up --seed --model --adapter --fail-if --junit",
-    "embed": "--jsonl --query --passage --special-tokens --encoder --max-tokens --pooling --query-prefix "
+    "embed": "--jsonl --query --passage --special-tokens --encoder --max-tokens --pooling --precision --query-prefix "
              "--passage-prefix --strict",
     "keywords": "--jsonl --all --strict",
     "models list": "", "models pull": "--source", "models verify": "",

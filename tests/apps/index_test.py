@@ -24,6 +24,18 @@ class Indexing(CliTest):
         self.assertEqual(self.found("badger"), ["a.txt"])
         self.assertEqual(self.found("otter"), ["b/c.md"])
 
+    def test_a_store_keeps_the_precision_it_was_made_with(self):
+        self.write("a.txt", "The heron waits.")
+        self.index("--precision", "fixed16")
+        self.write("b.txt", "The otter swims.")
+        self.assertEqual(self.counts(self.index()), (1, 1, 0, 0))  # no need to say it again
+        self.index(store=self.root / "exact")
+        scores = [{hit["document"]: hit["score"] for hit in self.search("heron", mode="dense", store=store)["hits"]}
+                  for store in (self.store, self.root / "exact")]
+        self.assertEqual(scores[0].keys(), scores[1].keys())
+        apart = max(abs(scores[0][name] - scores[1][name]) for name in scores[0])
+        self.assertTrue(0 < apart < 1e-3, apart)
+
     def test_files_of_one_name_in_two_folders_are_two_documents(self):
         one = self.write("one/readme.txt", "The heron waits.").parent
         two = self.write("two/readme.txt", "The otter swims.").parent

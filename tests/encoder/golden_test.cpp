@@ -26,8 +26,10 @@ class MiniLm : public testing::Test {
     encoder_ = load(two_threads_);
   }
 
-  static std::unique_ptr<Encoder> load(const ThreadPool& pool) {
+  static std::unique_ptr<DifferentiableEncoder> load(const ThreadPool& pool,
+                                                     Precision precision = Precision::kFloat32) {
     BertEncoderOptions options;
+    options.precision = precision;
     options.max_tokens = 512;
     auto encoder = load_bert_encoder(*test::model_folder("all-minilm-l6-v2"), options, pool);
     EXPECT_TRUE(encoder.ok()) << encoder.error().message;
@@ -36,7 +38,7 @@ class MiniLm : public testing::Test {
 
   ThreadPool one_thread_{1};
   ThreadPool two_threads_{2};
-  std::unique_ptr<Encoder> encoder_;
+  std::unique_ptr<DifferentiableEncoder> encoder_;
   nlohmann::json golden_;
   std::vector<std::string> texts_;
   std::vector<std::string_view> views_;
@@ -61,17 +63,57 @@ TEST_F(MiniLm, IdsAreThoseOfHuggingFaceAndEmbeddingsThoseOfTheDoublePrecisionFor
 }
 
 TEST_F(MiniLm, ThreadCountAndBatchDoNotChangeASingleBit) {
-  const auto one = load(one_thread_);
-  const auto all_two = encoder_->encode(views_, {});
-  const auto all_one = one->encode(views_, {});
-  ASSERT_TRUE(all_two.ok() && all_one.ok());
-  EXPECT_EQ(all_two->embeddings.values, all_one->embeddings.values);
-  for (std::size_t i = 0; i < views_.size(); ++i) {
-    const auto alone = encoder_->encode(std::span(views_).subspan(i, 1), {});
-    ASSERT_TRUE(alone.ok());
-    const auto row = all_two->embeddings.row(i);
-    EXPECT_EQ(std::memcmp(alone->embeddings.values.data(), row.data(), row.size_bytes()), 0) << i;
+  for (const Precision precision : {Precision::kFloat32, Precision::kFixed16}) {
+    SCOPED_TRACE(precision_name(precision));
+    const auto two = load(two_threads_, precision);
+    const auto all_two = two->encode(views_, {});
+    const auto all_one = load(one_thread_, precision)->encode(views_, {});
+    ASSERT_TRUE(all_two.ok() && all_one.ok());
+    EXPECT_EQ(all_two->embeddings.values, all_one->embeddings.values);
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+      const auto alone = two->encode(std::span(views_).subspan(i, 1), {});
+      ASSERT_TRUE(alone.ok());
+      const auto row = all_two->embeddings.row(i);
+      EXPECT_EQ(std::memcmp(alone->embeddings.values.data(), row.data(), row.size_bytes()), 0) << i;
+    }
   }
+}
+
+TEST_F(MiniLm, InFixedPointEmbeddingsStayWithin1e4OfTheDoublePrecisionForward) {
+  const auto fixed = load(two_threads_, Precision::kFixed16);
+  const auto result = fixed->encode(views_, {TextRole::kPlain, SpecialTokens::kHuggingFace});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  double worst = 0;
+  for (std::size_t i = 0; i < golden_.size(); ++i) {
+    const auto expected = golden_[i]["embedding"].get<std::vector<double>>();
+    const auto row = result->embeddings.row(i);
+    for (std::size_t j = 0; j < row.size(); ++j)
+      worst = std::max(worst, std::abs(static_cast<double>(row[j]) - expected[j]));
+  }
+  RecordProperty("largest_difference", std::to_string(worst));
+  EXPECT_LE(worst, 1e-4);
+  EXPECT_GT(worst, 1e-6);  // or it was not fixed point
+}
+
+TEST_F(MiniLm, VectorsOfAnotherPrecisionHaveAnotherIdentityAndTheSameGradientPath) {
+  const auto fixed = load(two_threads_, Precision::kFixed16);
+  EXPECT_EQ(fixed->info().precision, Precision::kFixed16);
+  EXPECT_NE(fixed->info().model_hash, encoder_->info().model_hash);
+  const std::vector<std::vector<TokenId>> sequences = {{101, 2023, 2003, 1037, 3231, 102}, {101, 4419, 102}};
+  const auto plain = fixed->encode_tokens(sequences);
+  const std::vector<float> loss(2 * 384, 0.05F);
+  const auto backward = fixed->gradient(sequences, loss);
+  const auto exact = load(two_threads_)->gradient(sequences, loss);
+  ASSERT_TRUE(plain.ok() && backward.ok() && exact.ok());
+  EXPECT_EQ(backward->embeddings.values, plain->values);  // the forward half gives encode_tokens' bits
+  double difference = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < exact->gradients.size(); ++i) {
+    difference += std::pow(static_cast<double>(exact->gradients[i] - backward->gradients[i]), 2);
+    size += std::pow(static_cast<double>(exact->gradients[i]), 2);
+  }
+  EXPECT_LT(std::sqrt(difference / size), 1e-2);
+  EXPECT_GT(difference, 0);
 }
 
 TEST_F(MiniLm, InTextModeWrittenSpecialTokensStayText) {

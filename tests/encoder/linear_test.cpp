@@ -66,23 +66,68 @@ TEST(Linear, EqualsTheSumInDoublePrecisionWithEachEpilogue) {
   }
 }
 
-TEST(Linear, ARowDoesNotDependOnTheOtherRowsOrOnHowManyThereAre) {
-  const std::size_t most = 1024;
-  for (const auto& [in, out] :
-       {std::pair<std::size_t, std::size_t>{384, 1152}, {384, 384}, {384, 1536}, {1536, 384}, {1152, 384}, {48, 40}}) {
-    const Layer layer = make_layer(in, out, most);
-    const auto linear = Linear::create(layer.weights, layer.bias, in, out, Epilogue::kGeluErf);
-    ASSERT_TRUE(linear.ok());
-    Scratch scratch;
-    std::vector<float> all(most * out);
-    ASSERT_TRUE(linear->run(layer.x.data(), all.data(), most, scratch).ok());
-    for (const std::size_t rows : {1, 15, 16, 17, 48, 100, 129, 256, 400, 513}) {
-      std::vector<float> some(Linear::padded_rows(rows) * out);
-      ASSERT_TRUE(linear->run(layer.x.data(), some.data(), rows, scratch).ok());
-      EXPECT_EQ(std::memcmp(some.data(), all.data(), rows * out * sizeof(float)), 0)
-          << rows << " rows, " << in << "->" << out;
+TEST(Linear, InFixedPointItIsTheSameSumWithinFourDigitsAndLetsGradientsThrough) {
+  for (const Epilogue epilogue :
+       {Epilogue::kNone, Epilogue::kGeluErf, Epilogue::kGeluTanh, Epilogue::kRelu, Epilogue::kAddToOutput}) {
+    for (const auto& [in, out] : {std::pair<std::size_t, std::size_t>{8, 24}, {33, 7}, {384, 96}}) {
+      const std::size_t rows = 21;
+      const std::size_t padded = Linear::padded_rows(rows);
+      const Layer layer = make_layer(in, out, padded);
+      const auto exact = Linear::create(layer.weights, layer.bias, in, out, epilogue);
+      const auto fixed = Linear::create(layer.weights, layer.bias, in, out, epilogue, Precision::kFixed16);
+      ASSERT_TRUE(exact.ok() && fixed.ok());
+      Scratch scratch;
+      const auto expect_close = [&](const Linear& a, const Linear& b, std::size_t width) {
+        std::vector<float> y(padded * width, 1.5F), z(padded * width, 1.5F);
+        ASSERT_TRUE(a.run(layer.x.data(), y.data(), rows, scratch).ok());
+        ASSERT_TRUE(b.run(layer.x.data(), z.data(), rows, scratch).ok());
+        double worst = 0;
+        for (std::size_t i = 0; i < rows * width; ++i)
+          worst = std::max(worst, std::abs(static_cast<double>(y[i] - z[i])));
+        // Elements of both are near 1 and off by 1e-4 at most, independently.
+        EXPECT_LT(worst, 1e-4 * 5 * std::sqrt(static_cast<double>(in)));
+        EXPECT_GT(worst, 0);
+      };
+      expect_close(*exact, *fixed, out);
+      expect_close(exact->without_activation(), fixed->without_activation(), out);
     }
   }
+  const Layer square = make_layer(40, 40, 16);
+  const auto exact = Linear::create(square.weights, square.bias, 40, 40, Epilogue::kNone);
+  const auto fixed = Linear::create(square.weights, square.bias, 40, 40, Epilogue::kNone, Precision::kFixed16);
+  ASSERT_TRUE(exact.ok() && fixed.ok());
+  const auto back = exact->transposed(Epilogue::kNone);
+  const auto fixed_back = fixed->transposed(Epilogue::kNone);
+  ASSERT_TRUE(back.ok() && fixed_back.ok());
+  Scratch scratch;
+  std::vector<float> dx(16 * 40), fixed_dx(16 * 40);
+  ASSERT_TRUE(back->run(square.x.data(), dx.data(), 16, scratch).ok());
+  ASSERT_TRUE(fixed_back->run(square.x.data(), fixed_dx.data(), 16, scratch).ok());
+  for (std::size_t i = 0; i < dx.size(); ++i) ASSERT_NEAR(dx[i], fixed_dx[i], 4e-3F);
+}
+
+TEST(Linear, ARowDoesNotDependOnTheOtherRowsOrOnHowManyThereAre) {
+  const std::size_t most = 1024;
+  for (const Precision precision : {Precision::kFloat32, Precision::kFixed16})
+    for (const auto& [in, out] : {std::pair<std::size_t, std::size_t>{384, 1152},
+                                  {384, 384},
+                                  {384, 1536},
+                                  {1536, 384},
+                                  {1152, 384},
+                                  {48, 40}}) {
+      const Layer layer = make_layer(in, out, most);
+      const auto linear = Linear::create(layer.weights, layer.bias, in, out, Epilogue::kGeluErf, precision);
+      ASSERT_TRUE(linear.ok());
+      Scratch scratch;
+      std::vector<float> all(most * out);
+      ASSERT_TRUE(linear->run(layer.x.data(), all.data(), most, scratch).ok());
+      for (const std::size_t rows : {1, 15, 16, 17, 48, 100, 129, 256, 400, 513}) {
+        std::vector<float> some(Linear::padded_rows(rows) * out);
+        ASSERT_TRUE(linear->run(layer.x.data(), some.data(), rows, scratch).ok());
+        EXPECT_EQ(std::memcmp(some.data(), all.data(), rows * out * sizeof(float)), 0)
+            << rows << " rows, " << in << "->" << out;
+      }
+    }
 }
 
 TEST(Linear, TransposedGivesTheGradientWithRespectToTheInput) {

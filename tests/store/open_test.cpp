@@ -16,6 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 TEST(Opening, AFolderWithoutAStoreIsNotFound) {
@@ -72,6 +73,14 @@ TEST(Identity, HashesDifferWhereAnyFieldDiffers) {
   vary([](EncoderIdentity& id) { ++id.max_tokens; });
   vary([](EncoderIdentity& id) { id.chunker += "x"; });
   vary([](EncoderIdentity& id) { id.chunker_parameters += "x"; });
+  vary([](EncoderIdentity& id) { id.precision = "fixed16"; });
+}
+
+TEST(Identity, AStoreMadeBeforePrecisionWasAChoiceIsFloat32AndKeepsItsHash) {
+  const EncoderIdentity usual = test_encoder();
+  EXPECT_EQ(usual.precision, "float32");
+  EXPECT_THAT(to_json(usual), Not(HasSubstr("precision")));
+  EXPECT_FALSE(encoder_identity_from_json(R"({"precision": 16})").ok());
 }
 
 void set_format(const std::string& path, int version) {

@@ -17,6 +17,7 @@ struct BertEncoderOptions {
   int max_tokens = 0;              ///< in [3, model's positions]; 0: what the folder says, else the model's limit
   std::string query_prefix;        ///< put before queries, "query: " for E5
   std::string passage_prefix;      ///< put before passages
+  Precision precision = Precision::kFloat32;
 };
 
 /// Loads a Hugging Face folder (BERT, RoBERTa, XLM-RoBERTa or DistilBERT in safetensors) as an encoder.

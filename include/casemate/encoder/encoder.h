@@ -22,6 +22,15 @@ enum class Pooling : std::uint8_t {
 [[nodiscard]] std::string_view pooling_name(Pooling pooling) noexcept;  ///< "mean", "cls"
 [[nodiscard]] Result<Pooling> parse_pooling(std::string_view name);
 
+/// What the linear layers compute in (docs/encoder.md, "Precision").
+enum class Precision : std::uint8_t {
+  kFloat32,
+  kFixed16,  ///< 16-bit fixed point with exact 32-bit sums: faster where the processor has VNNI, less exact
+};
+
+[[nodiscard]] std::string_view precision_name(Precision precision) noexcept;  ///< "float32", "fixed16"
+[[nodiscard]] Result<Precision> parse_precision(std::string_view name);
+
 /// A row-major matrix of `rows` x `dimension` float32.
 struct Embeddings {
   std::size_t rows = 0;
@@ -48,13 +57,14 @@ struct EncodeResult {
 /// What a store must remember about the encoder that filled it.
 struct EncoderInfo {
   std::string model;       ///< name for people
-  std::string model_hash;  ///< BLAKE2b-256 hex over weights, configuration and tokenizer
+  std::string model_hash;  ///< BLAKE2b-256 hex over weights, configuration, tokenizer and, if not float32, precision
   std::size_t dimension = 0;
   Pooling pooling = Pooling::kMean;
   bool normalized = true;  ///< embeddings have norm 1
   std::string query_prefix;
   std::string passage_prefix;
   int max_tokens = 0;  ///< longer inputs are cut, and said to be
+  Precision precision = Precision::kFloat32;
 };
 
 /// Which prefix goes before a text: encoders such as E5 are trained with different ones.

@@ -14,16 +14,17 @@ namespace casemate {
 /// What made the vectors of a store. A store remembers it, and vectors made otherwise are not comparable, so another
 /// identity is refused. All texts are free-form; two identities are the same when every field is.
 struct EncoderIdentity {
-  std::string model;               ///< "intfloat/e5-small-v2"
-  std::string model_hash;          ///< hexadecimal hash of the weights file
-  int dimension = 0;               ///< d, in [1, 65536]
-  std::string pooling;             ///< "mean", "cls"
-  bool normalised = true;          ///< embeddings have unit length
-  std::string query_prefix;        ///< put before a query, "query: "
-  std::string passage_prefix;      ///< put before a passage, "passage: "
-  int max_tokens = 0;              ///< longest input that the encoder reads; >= 1
-  std::string chunker;             ///< "sentences"
-  std::string chunker_parameters;  ///< "tokens=200 overlap=40"
+  std::string model;                  ///< "intfloat/e5-small-v2"
+  std::string model_hash;             ///< hexadecimal hash of the weights file
+  int dimension = 0;                  ///< d, in [1, 65536]
+  std::string pooling;                ///< "mean", "cls"
+  bool normalised = true;             ///< embeddings have unit length
+  std::string query_prefix;           ///< put before a query, "query: "
+  std::string passage_prefix;         ///< put before a passage, "passage: "
+  int max_tokens = 0;                 ///< longest input that the encoder reads; >= 1
+  std::string chunker;                ///< "sentences"
+  std::string chunker_parameters;     ///< "tokens=200 overlap=40"
+  std::string precision = "float32";  ///< "float32", "fixed16"
 
   friend bool operator==(const EncoderIdentity&, const EncoderIdentity&) = default;
 };
