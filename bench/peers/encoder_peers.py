@@ -223,8 +223,8 @@ def main():
             done = subprocess.run([os.path.join(arguments.programs, name), *words], check=True, capture_output=True, text=True)
             return json.loads(done.stdout)
 
-        def run_casemate():
-            spent = run_program("bench_encoder", arguments.model, ids_path, str(arguments.threads), out_path)["seconds"]
+        def run_casemate(precision):
+            spent = run_program("bench_encoder", arguments.model, ids_path, str(arguments.threads), out_path, precision)["seconds"]
             return spent, np.fromfile(out_path, np.float32).reshape(len(sequences), -1)
 
         def run_llama():
@@ -232,29 +232,33 @@ def main():
             return done["tokens"] / done["seconds"]
 
         seconds = {name: [] for name in peers}
-        seconds["casemate"] = []
+        own = {"casemate": "float32", "casemate fixed16": "fixed16"}
         results, llama = {}, []
         width = config["hidden_size"]
         # One round over all peers shows the fastest three; only these go on.
         for name, (session, batches) in peers.items():
             seconds[name].append(run_onnx(session, batches, len(sequences), width)[0])
         best = sorted(peers, key=lambda n: seconds[n][0])[:3]
-        seconds = {name: [] for name in best + ["casemate"]}
+        seconds = {name: [] for name in best + list(own)}
         for _ in range(arguments.rounds):
             for name in best:
                 spent, results[name] = run_onnx(*peers[name], len(sequences), width)
                 seconds[name].append(spent)
-            spent, results["casemate"] = run_casemate()
-            seconds["casemate"].append(spent)
+            for name, precision in own.items():
+                spent, results[name] = run_casemate(precision)
+                seconds[name].append(spent)
             llama.append(run_llama())
 
     rate = {name: tokens / statistics.median(values) for name, values in seconds.items()}
     fastest = max(best, key=lambda n: rate[n])
-    difference = float(np.abs(results["casemate"] - results[fastest]).max())
+    difference = {name: float(np.abs(results[name] - results[fastest]).max()) for name in own}
     report = {"texts": len(texts), "tokens": tokens, "threads": arguments.threads, "rounds": arguments.rounds,
               "onnxruntime": ort.__version__, "tokens_per_second": {n: round(r) for n, r in rate.items()}, "fastest_peer": fastest,
               "ratio": round(rate["casemate"] / rate[fastest], 3), "llama.cpp": round(statistics.median(llama)),
-              "ratio_to_llama.cpp": round(rate["casemate"] / statistics.median(llama), 3), "largest_difference": difference}
+              "ratio_to_llama.cpp": round(rate["casemate"] / statistics.median(llama), 3), "largest_difference": difference["casemate"],
+              "fixed16": {"ratio": round(rate["casemate fixed16"] / rate[fastest], 3),
+                          "ratio_to_llama.cpp": round(rate["casemate fixed16"] / statistics.median(llama), 3),
+                          "largest_difference": difference["casemate fixed16"]}}
     print(json.dumps(report, indent=1))
     if arguments.out:
         with open(arguments.out, "w", encoding="utf-8") as file:
