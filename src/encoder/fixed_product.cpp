@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/kernel_choice.h"
+
 // Instruction sets are chosen function by function, since Highway 1.0.3 has no integer dot product: each function names
 // its own target, and `fixed_kernel` picks one that this processor runs.
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -66,8 +68,6 @@ inline void for_each_tile(const FixedRows& x, const FixedWeights& weights, std::
   }
 }
 
-bool always() { return true; }
-
 void multiply_portable(const FixedRows& x, const FixedWeights& weights, std::size_t rows, bool add, float* y) {
   for_each_tile<1>(x, weights, rows, add, y, [](const Tile& t, std::size_t, float* results) {
     std::copy_n(t.bias, kFixedPanel, results);
@@ -85,7 +85,7 @@ void multiply_portable(const FixedRows& x, const FixedWeights& weights, std::siz
 
 #ifdef CASEMATE_FIXED_X86
 
-bool has_avx2() { return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0; }
+bool has_avx2_and_fma() { return has_avx2() && has_fma(); }
 
 #define CASEMATE_AVX2 __attribute__((target("avx2,fma")))
 
@@ -136,11 +136,6 @@ CASEMATE_AVX2 void multiply_avx2(const FixedRows& x, const FixedWeights& weights
       tile_avx2<1>(t, results);
     }
   });
-}
-
-bool has_vnni() {
-  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-         __builtin_cpu_supports("avx512vnni") != 0;
 }
 
 #define CASEMATE_VNNI __attribute__((target("avx512f,avx512bw,avx512vnni")))
@@ -206,10 +201,10 @@ CASEMATE_VNNI void multiply_vnni(const FixedRows& x, const FixedWeights& weights
 }
 
 constexpr std::array kKernels = {FixedKernel{"avx512-vnni", has_vnni, multiply_vnni},
-                                 FixedKernel{"avx2", has_avx2, multiply_avx2},
-                                 FixedKernel{"portable", always, multiply_portable}};
+                                 FixedKernel{"avx2", has_avx2_and_fma, multiply_avx2},
+                                 FixedKernel{"portable", runs_everywhere, multiply_portable}};
 #else
-constexpr std::array kKernels = {FixedKernel{"portable", always, multiply_portable}};
+constexpr std::array kKernels = {FixedKernel{"portable", runs_everywhere, multiply_portable}};
 #endif
 
 }  // namespace
@@ -217,12 +212,7 @@ constexpr std::array kKernels = {FixedKernel{"portable", always, multiply_portab
 std::span<const FixedKernel> fixed_kernels() noexcept { return kKernels; }
 
 const FixedKernel& fixed_kernel() noexcept {
-  static const FixedKernel& chosen = []() -> const FixedKernel& {
-    for (const FixedKernel& kernel : kKernels) {
-      if (kernel.runs_here()) return kernel;
-    }
-    return kKernels.back();
-  }();
+  static const FixedKernel& chosen = first_that_runs(fixed_kernels());
   return chosen;
 }
 

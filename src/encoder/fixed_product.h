@@ -8,7 +8,7 @@
 
 namespace casemate::kernels {
 
-/// Inputs that share a scale: a block of one row of x, or of one column of W^T.
+/// Inputs that share a scale: a block of one row of x, or of one row of W.
 ///
 /// Each block is scaled so that its Euclidean norm stays below sqrt(2^31), rounding included. By Cauchy and Schwarz the
 /// sum of products of two blocks, and of any part of them, then fits 32 bits: nothing overflows, whatever the input.

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 
+#include "core/kernel_choice.h"
+
 // Instruction sets are chosen function by function, since Highway 1.0.3 has no integer dot product: each function names
 // its own target, and `nibble_kernel` picks one that this processor runs.
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -12,8 +14,6 @@
 
 namespace casemate::kernels {
 namespace {
-
-bool always() { return true; }
 
 void dots_portable(const std::uint8_t* plane, std::size_t rows, std::size_t octets, const std::int8_t* codes,
                    std::size_t queries, std::int32_t* sums) {
@@ -43,8 +43,6 @@ std::int32_t four_codes(const std::int8_t* codes) {
   std::memcpy(&value, codes, sizeof value);
   return value;
 }
-
-bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
 
 /// maddubs adds two products into 16 bits: at most 2 * 15 * 127 = 3810, so eight of them cannot saturate.
 __attribute__((target("avx2"))) void dots_avx2(const std::uint8_t* plane, std::size_t rows, std::size_t octets,
@@ -82,11 +80,6 @@ __attribute__((target("avx2"))) void dots_avx2(const std::uint8_t* plane, std::s
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 8), sum1);
     }
   }
-}
-
-bool has_vnni() {
-  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-         __builtin_cpu_supports("avx512vnni") != 0;
 }
 
 #define CASEMATE_VNNI __attribute__((target("avx512f,avx512bw,avx512vnni")))
@@ -130,9 +123,9 @@ CASEMATE_VNNI void dots_vnni(const std::uint8_t* plane, std::size_t rows, std::s
 
 constexpr std::array kKernels = {NibbleKernel{"avx512-vnni", has_vnni, dots_vnni},
                                  NibbleKernel{"avx2", has_avx2, dots_avx2},
-                                 NibbleKernel{"portable", always, dots_portable}};
+                                 NibbleKernel{"portable", runs_everywhere, dots_portable}};
 #else
-constexpr std::array kKernels = {NibbleKernel{"portable", always, dots_portable}};
+constexpr std::array kKernels = {NibbleKernel{"portable", runs_everywhere, dots_portable}};
 #endif
 
 }  // namespace
@@ -140,12 +133,7 @@ constexpr std::array kKernels = {NibbleKernel{"portable", always, dots_portable}
 std::span<const NibbleKernel> nibble_kernels() noexcept { return kKernels; }
 
 const NibbleKernel& nibble_kernel() noexcept {
-  static const NibbleKernel& chosen = [&]() -> const NibbleKernel& {
-    for (const NibbleKernel& kernel : kKernels) {
-      if (kernel.runs_here()) return kernel;
-    }
-    return kKernels.back();
-  }();
+  static const NibbleKernel& chosen = first_that_runs(nibble_kernels());
   return chosen;
 }
 
