@@ -70,11 +70,22 @@ class SlowModel final : public LanguageModel {
   }();
 };
 
-std::string body_of(RandomStream& random, const std::string& method, int passages) {
+/// Tokens of a long answer: long texts are asked for to write this many.
+constexpr int kLongTokens = 100;
+
+enum class Answers : std::uint8_t { kShort, kLong };
+
+std::string body_of(RandomStream& random, const std::string& method, int passages, Answers answers = Answers::kShort) {
   Json list = Json::array();
   for (int p = 0; p < passages; ++p)
     list.push_back(made_up_passage(random, "The lighthouse of Orvel is 43 metres tall."));
-  return Json{{"question", "How tall is the lighthouse of Orvel?"}, {"passages", list}, {"method", method}}.dump();
+  Json body = {{"question", "How tall is the lighthouse of Orvel?"}, {"passages", list}, {"method", method}};
+  if (answers == Answers::kLong) {
+    body["question"] = "Describe the lighthouse of Orvel and all that stands around it.";
+    body["long"] = true;
+    body["max_new_tokens"] = kLongTokens;
+  }
+  return body.dump();
 }
 
 struct Bench {
@@ -118,12 +129,13 @@ struct Bench {
 
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-Json compare(Bench& bench, RandomStream& random, const std::string& method, int passages, bool known, int rounds) {
+Json compare(Bench& bench, RandomStream& random, const std::string& method, int passages, bool known, int rounds,
+             Answers answers = Answers::kShort) {
   std::vector<double> alone, together, alone_cpu, together_cpu;
   bool same = true;
   const auto bodies = [&] {
     std::vector<std::string> out;
-    for (std::size_t i = 0; i < kRequests; ++i) out.push_back(body_of(random, method, passages));
+    for (std::size_t i = 0; i < kRequests; ++i) out.push_back(body_of(random, method, passages, answers));
     return out;
   };
   for (int round = 0; round < rounds; ++round) {
@@ -170,7 +182,8 @@ int main(int argc, char** argv) {
   for (const char* method : {"keyword", "decoding"}) {
     if (!only.empty() && only != method) continue;
     out[method] = {{"new_passages", compare(bench, random, method, passages, false, rounds)},
-                   {"known_passages", compare(bench, random, method, passages, true, rounds)}};
+                   {"known_passages", compare(bench, random, method, passages, true, rounds)},
+                   {"long_known_passages", compare(bench, random, method, passages, true, rounds, Answers::kLong)}};
   }
   std::cout << out.dump(1) << '\n';
   return 0;

@@ -9,6 +9,7 @@ def rows(folder):
     for method in ("keyword", "decoding"):
         for name in ("new", "known"):
             entries.append((f"{method}, {name} passages", found[method][f"{name}_passages"]))
+        entries.append((f"{method}, known passages, long answers", found[method]["long_known_passages"]))
     for what, entry in entries:
         out.append((f"/v1/answer, {found['requests']} at once ({what})", f"{entry['together_seconds']:.2f} s",
                     f"{entry['one_after_the_other_seconds']:.2f} s, one after the other", f"{entry['ratio']:.2f}x faster", ">= 1.5x",

@@ -45,6 +45,8 @@ std::string reason_of(const MaskJudgement& judgement, std::size_t of_tokens_cut)
   const std::size_t suspicious = judgement.suspicious();
   const std::size_t all = judgement.segments.size();
   std::string reason;
+  if (!judgement.examined)
+    return "not examined: as a whole it is farther from the query than what is left of those kept";
   if (all == 0) {
     reason = "it has no tokens to perturb";
   } else if (suspicious == 0) {
@@ -76,6 +78,10 @@ Verdict verdict_about(const PassageCandidate& candidate, const MaskJudgement& ju
   if (judgement.failure) return verdict_of(candidate, Decision::kDropped, *judgement.failure);
   Verdict verdict = verdict_of(candidate, masked.empty() ? Decision::kKept : Decision::kMasked,
                                reason_of(judgement, judgement.tokens_cut));
+  if (!judgement.examined) {
+    verdict.measures = {{"similarity", judgement.similarity}};
+    return verdict;
+  }
   verdict.score = judgement.largest_drop();
   verdict.threshold = judgement.delta;
   const auto exact = std::count_if(judgement.segments.begin(), judgement.segments.end(),
@@ -121,6 +127,7 @@ Parameters RagMask::parameters() const {
     out.emplace_back("screen_share", parameter_text(options_.screen_share));
     out.emplace_back("screen_exact", std::to_string(options_.screen_exact));
   }
+  if (options_.examine == MaskExamine::kReachable) out.emplace_back("examine", "reachable");
   out.emplace_back("text_out", options_.text_out == MaskTextOut::kOriginal ? "original" : "sanitised");
   return out;
 }
@@ -133,7 +140,8 @@ int RagMask::pool_size(int top_k) const noexcept {
 Result<DefendedRanking> RagMask::rank(const DefenceQuery& query, std::span<const PassageCandidate> candidates,
                                       int top_k, std::stop_token stop) const {
   const auto pool = pool_of(candidates, pool_size(top_k));
-  const auto report = examine(query, pool, stop);
+  const auto report = options_.examine == MaskExamine::kReachable ? examine_reachable(query, pool, top_k, stop)
+                                                                  : examine(query, pool, stop);
   if (!report) return report.error();
   DefendedRanking ranking;
   std::vector<std::size_t> order;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "casemate/defend/ragmask.h"
@@ -95,6 +96,17 @@ Result<std::vector<double>> whole_similarities(const MaskEmbedder& embedder, std
   return out;
 }
 
+/// Similarity of each candidate as it is, above which its ranking is not expected to end; infinite where only
+/// examination tells.
+std::vector<double> upper_bounds(std::span<const PassageCandidate> candidates, std::span<const float> query) {
+  std::vector<double> bounds;
+  for (const PassageCandidate& candidate : candidates) {
+    bounds.push_back(usable(candidate.embedding, query.size()) ? inner_product(query, candidate.embedding)
+                                                               : std::numeric_limits<double>::infinity());
+  }
+  return bounds;
+}
+
 }  // namespace
 
 std::size_t MaskJudgement::suspicious() const {
@@ -114,6 +126,49 @@ double MaskJudgement::largest_drop() const {
 Result<MaskReport> RagMask::examine(const DefenceQuery& query, std::span<const PassageCandidate> candidates,
                                     std::stop_token stop) const {
   return examine_as(options_, query, candidates, stop);
+}
+
+Result<MaskReport> RagMask::examine_reachable(const DefenceQuery& query, std::span<const PassageCandidate> candidates,
+                                              int top_k, std::stop_token stop) const {
+  DefenceQuery embedded = query;
+  auto q = query_embedding(query, encoder_);
+  if (!q) return q.error();
+  embedded.embedding = *std::move(q);
+  const std::vector<double> bounds = upper_bounds(candidates, embedded.embedding);
+  std::vector<std::size_t> order(candidates.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return bounds[a] > bounds[b]; });
+
+  MaskReport report;
+  report.judgements.resize(candidates.size());
+  const auto wanted = static_cast<std::size_t>(std::max(top_k, 0));
+  std::vector<double> ranked;  // what the examined ones are ranked by
+  std::size_t next = 0;
+  while (next < order.size()) {
+    // Equal scores are ordered by id, so that only who is above the next one is safe from it.
+    const auto above = static_cast<std::size_t>(
+        std::count_if(ranked.begin(), ranked.end(), [&](double score) { return score > bounds[order[next]]; }));
+    if (above >= wanted) break;
+    const std::size_t end = std::min(order.size(), next + wanted - above);
+    std::vector<PassageCandidate> some;
+    for (std::size_t i = next; i < end; ++i) some.push_back(candidates[order[i]]);
+    auto found = examine_as(options_, embedded, some, stop);
+    if (!found) return found.error();
+    report.costs.forward_tokens += found->costs.forward_tokens;
+    report.costs.backward_tokens += found->costs.backward_tokens;
+    for (MaskJudgement& judgement : found->judgements) {
+      if (!judgement.failure) ranked.push_back(judgement.sanitised_similarity);
+      report.judgements[order[next++]] = std::move(judgement);
+    }
+  }
+  for (; next < order.size(); ++next) {
+    MaskJudgement& judgement = report.judgements[order[next]];
+    judgement.examined = false;
+    const double bound = bounds[order[next]];
+    judgement.similarity = judgement.sanitised_similarity = std::isfinite(bound) ? bound : 0.0;
+    judgement.delta = threshold_of(options_, judgement.similarity);
+  }
+  return report;
 }
 
 Result<MaskReport> RagMask::examine_as(const RagMaskOptions& options, const DefenceQuery& query,

@@ -90,6 +90,7 @@ MadeDefence make_ragmask(const YamlValue& map, const DefenceServices& services) 
   std::string sanitise;
   std::string screen;
   std::string text_out;
+  std::string examine;
   std::optional<YamlValue> delta;
   std::optional<YamlValue> relative;
   YamlOptions options(map);
@@ -102,7 +103,8 @@ MadeDefence make_ragmask(const YamlValue& map, const DefenceServices& services) 
       .read("screen", screen)
       .read("screen_share", out.screen_share, 0.0, 1.0)
       .read("screen_exact", out.screen_exact, 1, 10000)
-      .read("text_out", text_out);
+      .read("text_out", text_out)
+      .read("examine", examine);
   if (Status read = options.finish(); !read) return read.error();
   bool delta_is_auto = false;
   bool relative_is_auto = false;
@@ -118,6 +120,9 @@ MadeDefence make_ragmask(const YamlValue& map, const DefenceServices& services) 
   constexpr std::array<std::pair<std::string_view, MaskTextOut>, 2> kTexts = {
       {{"original", MaskTextOut::kOriginal}, {"sanitised", MaskTextOut::kSanitised}}};
   if (Status read = read_choice(text_out, "ragmask.text_out", kTexts, out.text_out); !read) return read.error();
+  constexpr std::array<std::pair<std::string_view, MaskExamine>, 2> kExamine = {
+      {{"all", MaskExamine::kAll}, {"reachable", MaskExamine::kReachable}}};
+  if (Status read = read_choice(examine, "ragmask.examine", kExamine, out.examine); !read) return read.error();
   if (delta_is_auto || relative_is_auto) return upcast(CalibratedRagMask::create(out, relative_is_auto, services));
   if (services.encoder == nullptr)
     return Error{ErrorCode::kInvalidArgument, "ragmask embeds masked passages: it needs the store's encoder"};

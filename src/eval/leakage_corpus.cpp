@@ -7,9 +7,8 @@
 
 namespace casemate {
 
-Result<LeakageCorpus> LeakageCorpus::load(const LeakageExperiment& experiment, const Encoder& encoder,
-                                          const std::string& data_path, const std::string& corpus_path, bool quick) {
-  auto data = load_data_set(DataSource{experiment.data_format, data_path, experiment.corpus_format, corpus_path});
+Result<LeakageCorpus> LeakageCorpus::load(const LeakageExperiment& experiment, const Encoder& encoder, bool quick) {
+  auto data = load_data_set(experiment.data);
   if (!data) return data.error();
   LeakageCorpus out(encoder);
   out.seed_ = experiment.seed;

@@ -31,7 +31,7 @@ class LeakageCorpus {
  public:
   /// Draws questions and distractors under the experiment's seed, and embeds. Error: what data and encoder say.
   [[nodiscard]] static Result<LeakageCorpus> load(const LeakageExperiment& experiment, const Encoder& encoder,
-                                                  const std::string& data, const std::string& corpus, bool quick);
+                                                  bool quick);
 
   [[nodiscard]] const std::vector<AttackTarget>& questions() const noexcept { return questions_; }
   [[nodiscard]] const std::vector<std::string>& ids() const noexcept { return ids_; }  ///< of the questions

@@ -68,15 +68,9 @@ Result<LeakageExperiment> read_leakage_experiment(const YamlValue& root) {
   fields.read("max_new_tokens", out.max_new_tokens, 8, 4096).read("modes", modes).required();
   fields.read("cases", cases).read("instructions", instructions).read("guard", guard);
   if (Status read = fields.finish(); !read) return read.error();
-  std::optional<YamlValue> corpus;
-  YamlOptions source(*data);
-  source.read("format", out.data_format).read("path", out.data_path).required().read("corpus", corpus);
-  if (Status read = source.finish(); !read) return read.error();
-  if (corpus) {
-    YamlOptions place(*corpus);
-    place.read("format", out.corpus_format).required().read("path", out.corpus_path).required();
-    if (Status read = place.finish(); !read) return read.error();
-  }
+  auto source = read_data_source(*data);
+  if (!source) return source.error();
+  out.data = *std::move(source);
   for (const std::string& text : modes) {
     auto mode = parse_sanitizer(text);
     if (!mode) return mode.error().in("modes");

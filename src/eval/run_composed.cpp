@@ -67,8 +67,7 @@ class ComposedRun {
   [[nodiscard]] std::string log_of(const Slot& slot) const { return path("queries/" + slot.file + ".jsonl"); }
 
   Status load() {
-    auto data = load_data_set(
-        DataSource{experiment_.data.format, options_.data, experiment_.data.corpus_format, options_.corpus});
+    auto data = load_data_set(experiment_.data);
     if (!data) return data.error();
     data_ = *std::move(data);
     const int count = options_.quick ? experiment_.quick_questions : experiment_.questions;

@@ -65,8 +65,7 @@ class ExperimentRun {
   }
 
   Status load() {
-    auto data = load_data_set(
-        DataSource{experiment_.data.format, options_.data, experiment_.data.corpus_format, options_.corpus});
+    auto data = load_data_set(experiment_.data);
     if (!data) return data.error();
     data_ = *std::move(data);
     if (Status fits = check_metrics(); !fits) return fits;

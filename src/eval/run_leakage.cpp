@@ -238,11 +238,11 @@ class LeakageExperimentRun {
 }  // namespace
 
 Result<LeakageRun> run_leakage_experiment(const LeakageExperiment& experiment, const LeakageParts& parts,
-                                          const std::string& data, const std::string& out, bool quick,
-                                          Progress& progress, std::stop_token stop, const std::string& corpus) {
+                                          const std::string& out, bool quick, Progress& progress,
+                                          std::stop_token stop) {
   if (parts.encoder == nullptr || parts.model == nullptr)
     return Error{ErrorCode::kInvalidArgument, "a leakage experiment needs an encoder and a language model"};
-  const auto loaded = LeakageCorpus::load(experiment, *parts.encoder, data, corpus, quick);
+  const auto loaded = LeakageCorpus::load(experiment, *parts.encoder, quick);
   if (!loaded) return loaded.error();
   const auto answers = LeakageAnswers::create(experiment, parts);
   if (!answers) return answers.error();

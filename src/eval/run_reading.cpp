@@ -73,8 +73,7 @@ class ReadingRun {
   }
 
   Status load() {
-    auto data = load_data_set(
-        DataSource{experiment_.data.format, options_.data, experiment_.data.corpus_format, options_.corpus});
+    auto data = load_data_set(experiment_.data);
     if (!data) return data.error();
     for (CorpusPassage& each : data->passages) passages_[each.id] = {std::move(each.title), std::move(each.text)};
     const int count = options_.quick ? experiment_.quick_questions : experiment_.questions;

@@ -92,6 +92,57 @@ TEST(RagMask, EqualsTheTwinThatEmbedsEachMaskedTextByItself) {
   }
 }
 
+TEST(RagMask, ExaminingOnlyWhatCanReachTheFirstPGivesTheSameRankingForLess) {
+  const auto encoder = testing::make_hash_encoder();
+  RandomStream random(17, "reachable");
+  std::size_t all_tokens = 0;
+  std::size_t reachable_tokens = 0;
+  for (int round = 0; round < 60; ++round) {
+    RagMaskOptions options;
+    options.mask_length_tokens = 1 + static_cast<int>(random.below(5));
+    options.delta = random.uniform() * 0.3;
+    options.perturb = options.sanitise = MaskAction::kDelete;
+    const DefenceQuery query = query_of(*encoder, kWords[random.below(std::size(kWords))] + " ferry in winter");
+    auto texts = random_texts(40, 25);
+    texts.resize(20 + random.below(20));
+    texts.push_back(texts[3]);  // equal scores
+    const auto candidates = ranked_candidates(*encoder, query.embedding, texts);
+    const int top_k = 1 + static_cast<int>(random.below(7));
+    options.pool_factor = 100;
+    const auto all = make(options, *encoder);
+    options.examine = MaskExamine::kReachable;
+    const auto reachable = make(options, *encoder);
+    // What the bound rests on; where it fails the two may differ.
+    const auto report = all->examine(query, candidates, {});
+    ASSERT_TRUE(report.ok());
+    const bool bounded = std::all_of(report->judgements.begin(), report->judgements.end(),
+                                     [](const MaskJudgement& j) { return j.sanitised_similarity <= j.similarity; });
+    const auto expected = all->rank(query, candidates, top_k, {});
+    const auto found = reachable->rank(query, candidates, top_k, {});
+    ASSERT_TRUE(expected.ok() && found.ok());
+    if (bounded) {
+      EXPECT_EQ(test::kept_ids(*found, candidates), test::kept_ids(*expected, candidates));
+    }
+    const auto judged = reachable->examine_reachable(query, candidates, top_k, {});
+    ASSERT_TRUE(judged.ok());
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const MaskJudgement& judgement = judged->judgements[i];
+      EXPECT_EQ(judgement.similarity, report->judgements[i].similarity);
+      if (judgement.examined) {
+        EXPECT_EQ(judgement.sanitised_similarity, report->judgements[i].sanitised_similarity);
+      } else {
+        EXPECT_EQ(found->verdicts[i].decision, Decision::kDropped);
+        EXPECT_TRUE(found->verdicts[i].reason.starts_with("not examined"));
+      }
+    }
+    if (!bounded) continue;
+    all_tokens += report->costs.forward_tokens;
+    reachable_tokens += judged->costs.forward_tokens;
+  }
+  EXPECT_GT(reachable_tokens, 0U);
+  EXPECT_LT(reachable_tokens, all_tokens / 2);
+}
+
 TEST(RagMask, AQueryPlantedInAnotherTextIsMaskedAndFallsBelowATextAboutTheQuery) {
   const auto encoder = testing::make_hash_encoder();
   const DefenceQuery query = query_of(*encoder, "who painted the copper dome");

@@ -49,14 +49,14 @@ class ComposedExperimentTest : public ::testing::Test {
     return read_composed_experiment(*root);
   }
   Result<AnswerRun> run(const std::string& out) {
-    const auto experiment = parse(kYaml);
+    auto experiment = parse(kYaml);
     EXPECT_TRUE(experiment.ok()) << experiment.error().message;
+    experiment->data.path = folder_.path("squad.json");
     EvalParts parts;
     parts.encoder = encoder_.get();
     parts.model = model_.get();
     parts.pool = &pool_;
     EvalOptions options;
-    options.data = folder_.path("squad.json");
     options.out = folder_.path(out);
     return run_composed_experiment(*experiment, parts, options, Progress::none(), {});
   }

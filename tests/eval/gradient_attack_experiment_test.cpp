@@ -56,13 +56,13 @@ class GradientAttackExperiment : public ::testing::Test {
   }
 
   Result<EvalRun> run(const Encoder& encoder, const std::string& out) {
-    const auto experiment = parse_experiment(kExperiment, "gradients.yaml");
+    auto experiment = parse_experiment(kExperiment, "gradients.yaml");
     EXPECT_TRUE(experiment.ok()) << experiment.error().message;
+    experiment->data.path = folder_.path("squad.json");
     EvalParts parts;
     parts.encoder = &encoder;
     parts.pool = &pool_;
     EvalOptions options;
-    options.data = folder_.path("squad.json");
     options.out = folder_.path(out);
     return run_experiment(*experiment, parts, options, Progress::none(), {});
   }

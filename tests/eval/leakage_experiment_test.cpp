@@ -58,12 +58,13 @@ class LeakageExperimentTest : public ::testing::Test {
     EXPECT_TRUE(is_leakage_experiment(*root));
     auto read = read_leakage_experiment(*root);
     EXPECT_TRUE(read.ok()) << read.error().message;
+    read->data.path = folder_.path("squad.json");
     return *std::move(read);
   }
 
   Result<LeakageRun> run(const LeakageExperiment& experiment, const std::string& out) {
-    return run_leakage_experiment(experiment, {encoder_.get(), model_.get(), nullptr}, folder_.path("squad.json"),
-                                  folder_.path(out), false, Progress::none(), {});
+    return run_leakage_experiment(experiment, {encoder_.get(), model_.get(), nullptr}, folder_.path(out), false,
+                                  Progress::none(), {});
   }
 
   /// Of the run in `out`, every answer of a log but the first `kept` becomes one that failed.
@@ -259,10 +260,11 @@ TEST_F(LeakageExperimentTest, PassagesMayLieElsewhereThanTheQuestions) {
       "t.yaml");
   auto what = read_leakage_experiment(*root);
   ASSERT_TRUE(what.ok()) << what.error().message;
+  what->data.path = folder_.path("nq.jsonl");
+  what->data.corpus_path = folder_.path("wiki.txt");
   const LeakageParts parts{encoder_.get(), model_.get(), nullptr};
   const auto asked = [&](const std::string& out) {
-    return run_leakage_experiment(*what, parts, folder_.path("nq.jsonl"), folder_.path(out), false, Progress::none(),
-                                  {}, folder_.path("wiki.txt"));
+    return run_leakage_experiment(*what, parts, folder_.path(out), false, Progress::none(), {});
   };
   const auto done = asked("a");
   ASSERT_TRUE(done.ok()) << done.error().message;

@@ -186,6 +186,7 @@ class ReadingExperimentTest : public ::testing::Test {
     auto read = parse_experiment(kExperiment, "small.yaml");
     ASSERT_TRUE(read.ok()) << read.error().message;
     experiment_ = *std::move(read);
+    experiment_.data.path = folder_.path("squad.json");
   }
 
   Result<RunRecord> run(const std::string& out, Progress& progress = Progress::none(), std::stop_token stop = {}) {
@@ -194,7 +195,6 @@ class ReadingExperimentTest : public ::testing::Test {
     parts.model = llm_.get();
     parts.pool = &pool_;
     EvalOptions options;
-    options.data = folder_.path("squad.json");
     options.out = folder_.path(out);
     return run_reading_experiment(experiment_, parts, options, progress, std::move(stop));
   }

@@ -60,6 +60,7 @@ class RunExperiment : public ::testing::Test {
     auto read = parse_experiment(kExperiment, "small.yaml");
     ASSERT_TRUE(read.ok()) << read.error().message;
     experiment_ = *std::move(read);
+    experiment_.data.path = folder_.path("squad.json");
   }
 
   Result<EvalRun> run(const std::string& out, const ThreadPool& pool, Progress& progress = Progress::none(),
@@ -68,7 +69,6 @@ class RunExperiment : public ::testing::Test {
     parts.encoder = encoder_.get();
     parts.pool = &pool;
     EvalOptions options;
-    options.data = folder_.path("squad.json");
     options.out = folder_.path(out);
     options.quick = quick;
     return run_experiment(experiment_, parts, options, progress, std::move(stop));
@@ -259,11 +259,11 @@ TEST_F(RunExperiment, SeveralAnsweringPassagesCountByGrade) {
       "poison-rank@4]\nattacks: [none, query-as-poison]\n",
       "b.yaml");
   ASSERT_TRUE(read.ok()) << read.error().message;
+  read->data.path = folder_.path("beir");
   EvalParts parts;
   parts.encoder = encoder_.get();
   parts.pool = &two_;
-  const auto done =
-      run_experiment(*read, parts, {folder_.path("beir"), folder_.path("out"), false}, Progress::none(), {});
+  const auto done = run_experiment(*read, parts, {folder_.path("out"), false}, Progress::none(), {});
   ASSERT_TRUE(done.ok()) << done.error().message;
   const auto& clean = done->summary.conditions[0].cells;
   std::ifstream log(folder_.path("out/queries/0-0-none-none.jsonl"));
@@ -293,7 +293,7 @@ TEST_F(RunExperiment, SeveralAnsweringPassagesCountByGrade) {
 TEST_F(RunExperiment, MetricsOfAnsweringPassagesNeedADataSetThatKnowsThem) {
   std::ofstream(folder_.path("nq.jsonl")) << "{\"question\": \"who planned bridge1\", \"answer\": [\"x\"]}\n";
   for (const auto& [metric, fine] : {std::pair{"recall@1", false}, std::pair{"asr@1", true}}) {
-    const auto read = parse_experiment(
+    auto read = parse_experiment(
         std::string("name: b\ndata: {format: nq-open, path: x, corpus: {format: squad, path: y}}\nmetrics: [") +
             metric + "]\nattacks: [query-as-poison]\n",
         "b.yaml");
@@ -301,8 +301,9 @@ TEST_F(RunExperiment, MetricsOfAnsweringPassagesNeedADataSetThatKnowsThem) {
     EvalParts parts;
     parts.encoder = encoder_.get();
     parts.pool = &two_;
-    EvalOptions options{folder_.path("nq.jsonl"), folder_.path(std::string("out-") + metric), false,
-                        folder_.path("squad.json")};
+    read->data.path = folder_.path("nq.jsonl");
+    read->data.corpus_path = folder_.path("squad.json");
+    const EvalOptions options{folder_.path(std::string("out-") + metric), false};
     const auto done = run_experiment(*read, parts, options, Progress::none(), {});
     EXPECT_EQ(done.ok(), fine) << (done.ok() ? "" : done.error().message);
     if (!fine) {

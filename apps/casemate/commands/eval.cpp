@@ -53,6 +53,17 @@ Result<std::string> find_data(const EvalChoice& choice, const std::string& writt
                                          "; name the folder of data sets with --data or CASEMATE_DATA"};
 }
 
+/// The same data set and corpus where they lie. Error: as find_data.
+Result<DataSource> find_data(const EvalChoice& choice, DataSource source) {
+  for (std::string* path : {&source.path, &source.corpus_path}) {
+    if (path->empty()) continue;
+    auto found = find_data(choice, *path);
+    if (!found) return found.error();
+    *path = *std::move(found);
+  }
+  return source;
+}
+
 /// NAME.published.json beside NAME.yaml holds what papers printed; it goes into the folder, where the report finds it.
 Status keep_published(const EvalChoice& choice, const std::string& out) {
   const std::string path = std::filesystem::path(choice.experiment).replace_extension(".published.json").string();
@@ -114,11 +125,12 @@ struct Evaluated {
 };
 
 Result<Evaluated> evaluate(Context& context, const EvalChoice& choice, const std::string& out) {
-  const auto experiment = load_experiment(choice.experiment);
+  auto experiment = load_experiment(choice.experiment);
   if (!experiment) return experiment.error();
   if (Status checked = check_gates(choice.outputs, *experiment); !checked) return checked.error();
-  const auto data = find_data(choice, experiment->data.path);
+  auto data = find_data(choice, experiment->data);
   if (!data) return data.error();
+  experiment->data = *std::move(data);
   EncoderChoice wanted;
   wanted.encoder = choice.encoder.empty() ? experiment->encoder : choice.encoder;
   const auto encoder = context.load_encoder(wanted);
@@ -152,15 +164,7 @@ Result<Evaluated> evaluate(Context& context, const EvalChoice& choice, const std
   parts.model = model.get();
   parts.reranker = reranker.get();
   parts.pool = &context.pool();
-  EvalOptions options;
-  options.data = *data;
-  if (!experiment->data.corpus_path.empty()) {
-    const auto corpus = find_data(choice, experiment->data.corpus_path);
-    if (!corpus) return corpus.error();
-    options.corpus = *corpus;
-  }
-  options.out = out;
-  options.quick = choice.quick;
+  const EvalOptions options{out, choice.quick};
   if (!experiment->methods.empty()) {
     const auto read = run_reading_experiment(*experiment, parts, options, context.progress(), context.stop);
     if (!read) return read.error();
@@ -193,21 +197,14 @@ Result<AnswerRun> evaluate_answers(Context& context, const EvalChoice& choice, c
 
 Result<AnswerRun> evaluate_composed(Context& context, const EvalChoice& choice, const YamlValue& root,
                                     const std::string& out) {
-  const auto experiment = read_composed_experiment(root);
+  auto experiment = read_composed_experiment(root);
   if (!experiment) return experiment.error();
   const auto gates = parse_gates(choice.outputs);
   if (!gates) return gates.error();
-  EvalOptions options;
-  auto data = find_data(choice, experiment->data.path);
+  auto data = find_data(choice, experiment->data);
   if (!data) return data.error();
-  options.data = *std::move(data);
-  if (!experiment->data.corpus_path.empty()) {
-    auto corpus = find_data(choice, experiment->data.corpus_path);
-    if (!corpus) return corpus.error();
-    options.corpus = *std::move(corpus);
-  }
-  options.out = out;
-  options.quick = choice.quick;
+  experiment->data = *std::move(data);
+  const EvalOptions options{out, choice.quick};
   EncoderChoice wanted;
   wanted.encoder = choice.encoder.empty() ? experiment->encoder : choice.encoder;
   const auto encoder = context.load_encoder(wanted);
@@ -233,17 +230,12 @@ int run_answers(Context& context, const EvalChoice& choice, const YamlValue& roo
 }
 
 int run_leakage(Context& context, const EvalChoice& choice, const YamlValue& root, const std::string& out) {
-  const auto experiment = read_leakage_experiment(root);
+  auto experiment = read_leakage_experiment(root);
   if (!experiment) return context.fail(experiment.error());
   if (Status checked = check_gates(choice.outputs, *experiment); !checked) return context.fail(checked.error());
-  const auto data = find_data(choice, experiment->data_path);
+  auto data = find_data(choice, experiment->data);
   if (!data) return context.fail(data.error());
-  std::string corpus;
-  if (!experiment->corpus_path.empty()) {
-    auto found = find_data(choice, experiment->corpus_path);
-    if (!found) return context.fail(found.error());
-    corpus = *std::move(found);
-  }
+  experiment->data = *std::move(data);
   EncoderChoice wanted;
   if (!choice.encoder.empty()) wanted.encoder = choice.encoder;
   const auto encoder = context.load_encoder(wanted);
@@ -253,8 +245,7 @@ int run_leakage(Context& context, const EvalChoice& choice, const YamlValue& roo
   const auto backbone = load_keyword_model(context, choice.keyword_model);
   if (!backbone) return context.fail(backbone.error());
   const LeakageParts parts{encoder->get(), model->get(), backbone->get()};
-  const auto done =
-      run_leakage_experiment(*experiment, parts, *data, out, choice.quick, context.progress(), context.stop, corpus);
+  const auto done = run_leakage_experiment(*experiment, parts, out, choice.quick, context.progress(), context.stop);
   if (!done) return context.fail(done.error());
   const int code = finish_run(context, choice, out);
   std::cout << (context.json ? to_json(*done) : to_markdown(*done));

@@ -33,6 +33,12 @@ enum class MaskScreen : std::uint8_t {
   kGradient,  ///< those whose drop, predicted from a backward pass, is largest
 };
 
+/// Which candidates are examined when passages are ranked.
+enum class MaskExamine : std::uint8_t {
+  kAll,        ///< the whole pool
+  kReachable,  ///< until no other one can reach the first p, if leaving pieces out raises no similarity
+};
+
 enum class MaskTextOut : std::uint8_t {
   kOriginal,   ///< the passage as it is goes on
   kSanitised,  ///< suspicious pieces are left out of it
@@ -49,6 +55,7 @@ struct RagMaskOptions {
   double screen_share = 0.5;  ///< kDelete: predicted drops from this share of delta on are worth embedding; in [0, 1]
   int screen_exact = 1;       ///< segments of a passage that screening embeds at most; in [1, 10000]
   MaskTextOut text_out = MaskTextOut::kOriginal;
+  MaskExamine examine = MaskExamine::kAll;
 };
 
 /// One segment of a passage and what its perturbation did.
@@ -69,6 +76,7 @@ struct MaskJudgement {
   std::vector<SegmentJudgement> segments;
   bool embedding_replaced = false;     ///< the candidate's embedding was missing or unusable and was made anew
   std::optional<std::string> failure;  ///< it could not be examined: why. The other fields mean nothing then.
+  bool examined = true;                ///< false: out of reach (MaskExamine::kReachable); of the rest only `similarity`
 
   [[nodiscard]] std::size_t suspicious() const;
   [[nodiscard]] double largest_drop() const;  ///< over the segments; 0 where there are none
@@ -119,6 +127,12 @@ class RagMask final : public RetrievalDefence {
   /// The judgements behind `rank`, about all `candidates`. Error: as `rank`.
   [[nodiscard]] Result<MaskReport> examine(const DefenceQuery& query, std::span<const PassageCandidate> candidates,
                                            std::stop_token stop) const;
+
+  /// The judgements behind `rank` of `top_k` passages with MaskExamine::kReachable: candidates in the order of their
+  /// similarity, until `top_k` examined ones are nearer to the query than every other is as a whole. Error: as `rank`.
+  [[nodiscard]] Result<MaskReport> examine_reachable(const DefenceQuery& query,
+                                                     std::span<const PassageCandidate> candidates, int top_k,
+                                                     std::stop_token stop) const;
 
   /// Puts the embeddings that do not depend on a query into the cache; passages that are there already cost a look.
   /// Returns how many were new; a passage that cannot be embedded is left out. Error: Model for other failures;

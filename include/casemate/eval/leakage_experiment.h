@@ -13,6 +13,7 @@
 #include "casemate/core/statistics.h"
 #include "casemate/core/status.h"
 #include "casemate/core/yaml_options.h"
+#include "casemate/eval/data_set.h"
 #include "casemate/sanitize/output_guard.h"
 #include "casemate/sanitize/sanitizers.h"
 
@@ -34,8 +35,7 @@ enum class LeakCase : std::uint8_t {
 struct LeakageExperiment {
   std::string name;
   std::string description;
-  std::string data_format = "squad";
-  std::string data_path;
+  DataSource data;
   std::uint64_t seed = 42;
   int questions = 100;      ///< in [1, 100000]
   int quick_questions = 3;  ///<
@@ -46,8 +46,6 @@ struct LeakageExperiment {
   std::vector<LeakCase> cases;
   std::vector<LeakInstruction> instructions;  ///< of all cases but clean; leakage is the worst over them
   std::optional<GuardOptions> guard;          ///< over every mode
-  std::string corpus_format{};                ///< of passages that lie elsewhere; empty: the data set's own
-  std::string corpus_path{};
 };
 
 [[nodiscard]] bool is_leakage_experiment(const YamlValue& root);
@@ -126,13 +124,12 @@ inline constexpr double kRecoveryThresholds[] = {0.3, 0.5, 0.7, 0.9};
 
 /// Asks every question under every mode, case and instruction and writes into `out`: experiment.json (a folder with
 /// another one is refused), queries/*.jsonl (one line an answer, with its chunks), summary.json, summary.csv,
-/// summary.md. `corpus` is where the passages lie, if the experiment names a corpus of its own. After a kill or a stop
+/// summary.md. After a kill or a stop
 /// the same call goes on behind the last logged answer. An answer that fails is logged with its error, counted, and in
 /// no figure. Error: Mismatch for a folder of another experiment; what data, encoder and models say; Cancelled.
 [[nodiscard]] Result<LeakageRun> run_leakage_experiment(const LeakageExperiment& experiment, const LeakageParts& parts,
-                                                        const std::string& data, const std::string& out, bool quick,
-                                                        Progress& progress, std::stop_token stop,
-                                                        const std::string& corpus = {});
+                                                        const std::string& out, bool quick, Progress& progress,
+                                                        std::stop_token stop);
 
 [[nodiscard]] std::string to_markdown(const LeakageRun& run);
 [[nodiscard]] std::string to_json(const LeakageRun& run);

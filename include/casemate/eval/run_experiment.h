@@ -27,10 +27,8 @@ struct EvalParts {
 };
 
 struct EvalOptions {
-  std::string data;      ///< the data set's file
-  std::string out;       ///< folder for everything that the run makes
-  bool quick = false;    ///< ask `quick_questions` instead of `questions`
-  std::string corpus{};  ///< the file or folder of the corpus that the experiment names beside its data
+  std::string out;     ///< folder for everything that the run makes
+  bool quick = false;  ///< ask `quick_questions` instead of `questions`
 };
 
 struct EvalRun {
@@ -39,7 +37,7 @@ struct EvalRun {
   EvalSummary summary;
 };
 
-/// Runs the grid of an experiment and writes into `out`:
+/// Runs the grid of an experiment, whose `data` names files as they lie, and writes into `out`:
 ///   experiment.json         what is run; a folder with another one is refused
 ///   attacks/ATTACK.jsonl    what was planted, one document a line
 ///   queries/CONDITION.jsonl one line a query, from which everything else can be computed again; of the first 100 also
