@@ -117,19 +117,24 @@ struct Ratio {
   Times ours, theirs;
   double segments = 0;
   double passages = 0;
+  double tokens = 0;
+  double segment_tokens = 0;  ///< tokens of a passage times its segments: what embedding each segment's variant costs
   void print(const char* name, bool last) const {
     std::printf(
         "  \"%s\": {\"ragmask_seconds\": %.4f, \"compared_seconds\": %.4f, \"ratio\": %.3f, \"cpu_ratio\": %.3f, "
-        "\"segments_a_passage\": %.2f}%s\n",
+        "\"segments_a_passage\": %.2f, \"segments_a_token\": %.2f}%s\n",
         name, ours.wall, theirs.wall, ours.wall / theirs.wall, ours.cpu / theirs.cpu,
-        passages > 0 ? segments / passages : 0.0, last ? "" : ",");
+        passages > 0 ? segments / passages : 0.0, tokens > 0 ? segment_tokens / tokens : 0.0, last ? "" : ",");
   }
 };
 
 void add_segments(const MaskReport& report, Ratio& ratio) {
   for (const MaskJudgement& judgement : report.judgements) {
-    ratio.segments += static_cast<double>(judgement.segments.size());
+    const auto segments = static_cast<double>(judgement.segments.size());
+    ratio.segments += segments;
     ratio.passages += 1;
+    ratio.tokens += static_cast<double>(judgement.tokens);
+    ratio.segment_tokens += segments * static_cast<double>(judgement.tokens);
   }
 }
 

@@ -13,12 +13,13 @@ def rows(folder):
     ragmask = folder / "ragmask.json"
     if ragmask.exists():
         found = json.loads(ragmask.read_text())
-        segments = found["nothing_cached"]["segments_a_passage"]
+        # A long passage has more segments and each of them costs more: the forward passes that are needed are l/m weighed by l.
+        segments = found["nothing_cached"]["segments_a_token"]
         same = f"same first five on {found['screened_same_ranking']} of {found['queries']}"
         for key, what, compared, goal in (
                 ("masks_cached_new_query", "RAGMask, masks cached, new query", "forward of what lost a segment", 1.2),
                 ("repeated_query", "RAGMask, repeated query", "undefended search of 100,000", 1.3),
-                ("nothing_cached", f"RAGMask, nothing cached, {segments:.1f} segments", "forward of 20 candidates", segments * 1.1),
+                ("nothing_cached", f"RAGMask, nothing cached, {segments:.1f} segments a token", "forward of 20 candidates", segments * 1.1),
                 ("gradient_screen", f"RAGMask 0.3, nothing cached, screened, {same}", "forward of 20 candidates", 5.0)):
             entry = found[key]
             each = 1000 / found["queries"]
