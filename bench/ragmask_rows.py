@@ -19,8 +19,8 @@ def rows(folder):
         for key, what, compared, goal in (
                 ("masks_cached_new_query", "RAGMask, masks cached, new query", "forward of what lost a segment", 1.2),
                 ("repeated_query", "RAGMask, repeated query", "undefended search of 100,000", 1.3),
-                ("nothing_cached", f"RAGMask, nothing cached, {segments:.1f} segments a token", "forward of 20 candidates", segments * 1.1),
-                ("gradient_screen", f"RAGMask 0.3, nothing cached, screened, {same}", "forward of 20 candidates", 5.0)):
+                ("nothing_cached", f"RAGMask, nothing cached, {segments:.1f} segments (weighed by tokens)", "forward of 20 candidates", segments * 1.1),
+                ("gradient_screen", f"RAGMask 0.3, nothing cached, screened, what can be reached, {same}", "forward of 20 candidates", 5.0)):
             entry = found[key]
             each = 1000 / found["queries"]
             out.append((what, f"{entry['ragmask_seconds'] * each:.0f} ms", f"{entry['compared_seconds'] * each:.0f} ms, {compared}",

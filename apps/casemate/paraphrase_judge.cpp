@@ -18,7 +18,8 @@ Result<std::unique_ptr<Encoder>> load_paraphrase_judge(Context& context, const E
   if (judge.empty()) {
     wanted.pooling = pooling_name(target.info().pooling == Pooling::kCls ? Pooling::kMean : Pooling::kCls);
   } else {
-    wanted = EncoderChoice{judge, "", "", "", 0, ""};
+    // In the target's precision, so that the same checkpoint has the same hash and is refused below.
+    wanted = EncoderChoice{judge, "", "", "", 0, std::string(precision_name(target.info().precision))};
   }
   auto loaded = context.load_encoder(wanted);
   if (!loaded) return loaded.error().in("--judge");

@@ -17,8 +17,8 @@ constexpr std::size_t kFixedBlock = 32;
 constexpr std::size_t kFixedPanel = 32;
 
 /// Rows in fixed point: `values` [rows, blocks * kFixedBlock] with zeros past the width, `scales` [rows, blocks], by
-/// which a value is multiplied to get the number again. A block whose norm is not finite has the scale NaN, one
-/// whose norm is below 1e-18 the scale 0.
+/// which a value is multiplied to get the number again. A block whose squares do not add up to a finite float
+/// (a norm above 1.8e19, infinity, NaN) has the scale NaN, one whose norm is below 1e-18 the scale 0.
 struct FixedRows {
   std::vector<std::int16_t> values;
   std::vector<float> scales;

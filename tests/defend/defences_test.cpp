@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include "testing/hash_encoder.h"
 
 namespace casemate {
 namespace {
@@ -47,6 +48,21 @@ TEST(Defences, OptionsInBracesAreRead) {
   EXPECT_EQ((*made)->parameters(), (Parameters{{"pool_size", "7"}, {"max_cosine", "0.5"}}));
   EXPECT_EQ((*made)->pool_size(3), 7);
   EXPECT_EQ((*made)->pool_size(30), 30);
+}
+
+TEST(Defences, RagMaskReadsWhichCandidatesToExamine) {
+  const auto encoder = testing::make_hash_encoder();
+  DefenceServices services;
+  services.encoder = encoder.get();
+  const auto made = create_defence({"ragmask", "{examine: reachable}"}, services);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const Parameters parameters = (*made)->parameters();
+  EXPECT_NE(
+      std::find(parameters.begin(), parameters.end(), std::pair<std::string, std::string>{"examine", "reachable"}),
+      parameters.end());
+  const auto wrong = create_defence({"ragmask", "{examine: some}"}, services);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().message.find("ragmask.examine"), std::string::npos) << wrong.error().message;
 }
 
 TEST(Defences, MalformedOptionsAreRefused) {

@@ -185,6 +185,37 @@ TEST_F(RagMaskHostile, APassageThatCannotBeEmbeddedIsDroppedAndTheOthersGoOn) {
   EXPECT_EQ(ranking->notes.size(), 1U);
 }
 
+TEST_F(RagMaskHostile, WhereOnlyWhatCanBeReachedIsExaminedFailuresAndMissingEmbeddingsAre) {
+  const auto failing = short_encoder(256, "cursed");
+  auto candidates =
+      ranked_candidates(*encoder_, query_.embedding, {"ferry tide", "ferry lamp", "plum", "salt hill", "stone"});
+  candidates[0].text = UntrustedText("cursed ferry tide");
+  candidates[4].embedding.clear();
+  candidates[3].embedding.assign(candidates[0].embedding.size(), kNan);
+  RagMaskOptions options;
+  options.mask_length_tokens = 1;
+  options.delta = 0.9;
+  options.examine = MaskExamine::kReachable;
+  const auto defence = RagMask::create(options, *failing, nullptr);
+  ASSERT_TRUE(defence.ok());
+  const auto report = (*defence)->examine_reachable(query_, candidates, 1, {});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  // The nearest one fails and does not count; the one after it is above all others, whose similarity is known.
+  const auto& judgements = report->judgements;
+  EXPECT_TRUE(judgements[0].examined && judgements[0].failure);
+  EXPECT_TRUE(judgements[1].examined && !judgements[1].failure);
+  EXPECT_FALSE(judgements[2].examined);
+  EXPECT_TRUE(judgements[3].examined && judgements[3].embedding_replaced);
+  EXPECT_TRUE(judgements[4].examined && judgements[4].embedding_replaced);
+  const auto ranking = (*defence)->rank(query_, candidates, 1, {});
+  ASSERT_TRUE(ranking.ok());
+  ASSERT_EQ(ranking->passages.size(), 1U);
+  EXPECT_EQ(ranking->passages[0].candidate, 1U);
+  EXPECT_TRUE((*defence)->examine_reachable(query_, {}, 3, {})->judgements.empty());
+  EXPECT_FALSE((*defence)->examine_reachable(query_, candidates, 0, {})->judgements[1].examined);
+  EXPECT_EQ((*defence)->examine_reachable(query_, candidates, 9, {})->costs.backward_tokens, 0U);
+}
+
 /// Keeps values damaged in one of several ways.
 class DamagedCache final : public PassageCache {
  public:

@@ -97,6 +97,7 @@ TEST(RagMask, ExaminingOnlyWhatCanReachTheFirstPGivesTheSameRankingForLess) {
   RandomStream random(17, "reachable");
   std::size_t all_tokens = 0;
   std::size_t reachable_tokens = 0;
+  int bounded_rounds = 0;
   for (int round = 0; round < 60; ++round) {
     RagMaskOptions options;
     options.mask_length_tokens = 1 + static_cast<int>(random.below(5));
@@ -136,9 +137,11 @@ TEST(RagMask, ExaminingOnlyWhatCanReachTheFirstPGivesTheSameRankingForLess) {
       }
     }
     if (!bounded) continue;
+    ++bounded_rounds;
     all_tokens += report->costs.forward_tokens;
     reachable_tokens += judged->costs.forward_tokens;
   }
+  EXPECT_GT(bounded_rounds, 40);  // of 60
   EXPECT_GT(reachable_tokens, 0U);
   EXPECT_LT(reachable_tokens, all_tokens / 2);
 }
@@ -240,6 +243,35 @@ TEST(RagMask, PrecomputedPassagesNeedNoMaskEmbeddingsAtQueryTime) {
   EXPECT_GT(defence->examine(elsewhere, candidates, {})->costs.forward_tokens, 0U);
   options.mask_length_tokens = 9;
   EXPECT_GT(make(options, *encoder, cache->get())->examine(query, candidates, {})->costs.forward_tokens, 0U);
+}
+
+TEST(RagMask, WhatCanBeReachedMayBeScreenedToo) {
+  const test::TemporaryFolder folder;
+  test::write_tiny_checkpoint(folder.root(), Architecture::kBert, Head::kNone, false);
+  const ThreadPool pool(2);
+  const auto encoder = load_bert_encoder(folder.root(), {}, pool);
+  ASSERT_TRUE(encoder.ok());
+  const DefenceQuery query = query_of(**encoder, "the ferry waits");
+  const auto candidates = ranked_candidates(**encoder, query.embedding, random_texts(15, 30));
+  RagMaskOptions options;
+  options.mask_length_tokens = 4;
+  options.perturb = options.sanitise = MaskAction::kDelete;
+  options.delta = 1e-3;
+  options.screen = MaskScreen::kGradient;
+  options.screen_exact = 10000;
+  options.screen_share = 0;
+  const auto all = make(options, **encoder)->examine(query, candidates, {});
+  options.examine = MaskExamine::kReachable;
+  const auto reachable = make(options, **encoder)->examine_reachable(query, candidates, 3, {});
+  ASSERT_TRUE(all.ok() && reachable.ok());
+  std::size_t examined = 0;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!reachable->judgements[i].examined) continue;
+    ++examined;
+    EXPECT_EQ(reachable->judgements[i].sanitised_similarity, all->judgements[i].sanitised_similarity);
+  }
+  EXPECT_GE(examined, 3U);
+  EXPECT_LT(reachable->costs.backward_tokens, all->costs.backward_tokens);
 }
 
 TEST(RagMask, AResultDoesNotDependOnTheRestOfThePool) {

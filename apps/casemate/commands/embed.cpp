@@ -152,7 +152,7 @@ std::function<int()> set_up_embed(CLI::App& app, Context& context) {
   app.add_option("--max-tokens", choice->encoder.max_tokens,
                  "longer texts are cut; default: what the model's folder says");
   app.add_option("--pooling", choice->encoder.pooling, "mean or cls; default: what the model's folder says");
-  app.add_option("--precision", choice->encoder.precision, "float32 (default), or fixed16, faster and within 1e-4");
+  app.add_option("--precision", choice->encoder.precision, "float32 (default), or fixed16, faster with AVX-512 VNNI");
   app.add_option("--query-prefix", choice->encoder.query_prefix, "prefix that --query puts");
   app.add_option("--passage-prefix", choice->encoder.passage_prefix, "prefix that --passage puts");
   app.add_flag("--strict", choice->strict, "stop at the first bad line");

@@ -56,7 +56,7 @@ Result<std::string> find_data(const EvalChoice& choice, const std::string& writt
 /// The same data set and corpus where they lie. Error: as find_data.
 Result<DataSource> find_data(const EvalChoice& choice, DataSource source) {
   for (std::string* path : {&source.path, &source.corpus_path}) {
-    if (path->empty()) continue;
+    if (path == &source.corpus_path && source.corpus_format.empty()) continue;
     auto found = find_data(choice, *path);
     if (!found) return found.error();
     *path = *std::move(found);

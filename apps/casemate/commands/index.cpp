@@ -214,7 +214,7 @@ std::function<int()> set_up_index(CLI::App& app, Context& context) {
   app.add_option("--max-tokens", choice->encoder.max_tokens,
                  "the encoder's limit, for a new store; default: what the model's folder says");
   app.add_option("--precision", choice->encoder.precision,
-                 "what the encoder computes in, for a new store: float32 (default), or fixed16, faster and within 1e-4");
+                 "what the encoder computes in, for a new store: float32 (default), or fixed16, faster with AVX-512 VNNI");
   app.add_option("--chunk-tokens", options.chunking.max_tokens, "longest chunk")->capture_default_str();
   app.add_option("--chunk-overlap", options.chunking.overlap_tokens, "tokens a chunk may share with the one before")
       ->capture_default_str();

@@ -76,7 +76,7 @@ struct MaskJudgement {
   std::vector<SegmentJudgement> segments;
   bool embedding_replaced = false;     ///< the candidate's embedding was missing or unusable and was made anew
   std::optional<std::string> failure;  ///< it could not be examined: why. The other fields mean nothing then.
-  bool examined = true;                ///< false: out of reach (MaskExamine::kReachable); of the rest only `similarity`
+  bool examined = true;                ///< false: out of reach (MaskExamine::kReachable); no segments then
 
   [[nodiscard]] std::size_t suspicious() const;
   [[nodiscard]] double largest_drop() const;  ///< over the segments; 0 where there are none
@@ -105,7 +105,8 @@ struct MaskReport {
 /// Tokens beyond the encoder's limit are not examined, as they are not in the embedding. Special tokens written in a
 /// passage are text. A passage that the encoder cannot embed with a segment perturbed is dropped. Verdicts say each.
 ///
-/// Thread-safe. Results do not depend on the cache nor on the rest of the pool.
+/// Thread-safe. Judgements do not depend on the cache nor on the rest of the pool; with MaskExamine::kReachable the
+/// pool decides which candidates are judged.
 class RagMask final : public RetrievalDefence {
  public:
   /// `encoder` and `cache` (null: nothing is kept) must outlive it. Error: InvalidOption, naming field, value and

@@ -22,7 +22,7 @@ enum class Pooling : std::uint8_t {
 [[nodiscard]] std::string_view pooling_name(Pooling pooling) noexcept;  ///< "mean", "cls"
 [[nodiscard]] Result<Pooling> parse_pooling(std::string_view name);
 
-/// What the linear layers compute in (docs/encoder.md, "Precision").
+/// What the linear layers compute in (docs/encoder.md, "Fixed point").
 enum class Precision : std::uint8_t {
   kFloat32,
   kFixed16,  ///< 16-bit fixed point with exact 32-bit sums: faster where the processor has VNNI, less exact
