@@ -46,6 +46,26 @@ std::unique_ptr<RagMask> make(const RagMaskOptions& options, const Encoder& enco
   return *std::move(made);
 }
 
+/// A tiny BERT, a question, and `passages` random texts ranked for it.
+struct TinyBertPool {
+  explicit TinyBertPool(std::size_t passages) {
+    test::write_tiny_checkpoint(folder.root(), Architecture::kBert, Head::kNone, false);
+    auto loaded = load_bert_encoder(folder.root(), {}, pool);
+    EXPECT_TRUE(loaded.ok());
+    parts.encoder = *std::move(loaded);
+    parts.query = query_of(*parts.encoder, "the ferry waits");
+    parts.candidates = ranked_candidates(*parts.encoder, parts.query.embedding, random_texts(passages, 30));
+  }
+
+  test::TemporaryFolder folder;
+  ThreadPool pool{2};
+  struct {
+    std::unique_ptr<DifferentiableEncoder> encoder;
+    DefenceQuery query;
+    std::vector<PassageCandidate> candidates;
+  } parts;
+};
+
 void expect_equal_to_twin(const RagMaskOptions& options, const Encoder& encoder, std::size_t longest) {
   const DefenceQuery query = query_of(encoder, "copper ferry in winter");
   const auto candidates = ranked_candidates(encoder, query.embedding, random_texts(12, longest));
@@ -246,13 +266,8 @@ TEST(RagMask, PrecomputedPassagesNeedNoMaskEmbeddingsAtQueryTime) {
 }
 
 TEST(RagMask, WhatCanBeReachedMayBeScreenedToo) {
-  const test::TemporaryFolder folder;
-  test::write_tiny_checkpoint(folder.root(), Architecture::kBert, Head::kNone, false);
-  const ThreadPool pool(2);
-  const auto encoder = load_bert_encoder(folder.root(), {}, pool);
-  ASSERT_TRUE(encoder.ok());
-  const DefenceQuery query = query_of(**encoder, "the ferry waits");
-  const auto candidates = ranked_candidates(**encoder, query.embedding, random_texts(15, 30));
+  const TinyBertPool tiny(15);
+  const auto& [encoder, query, candidates] = tiny.parts;
   RagMaskOptions options;
   options.mask_length_tokens = 4;
   options.perturb = options.sanitise = MaskAction::kDelete;
@@ -260,9 +275,9 @@ TEST(RagMask, WhatCanBeReachedMayBeScreenedToo) {
   options.screen = MaskScreen::kGradient;
   options.screen_exact = 10000;
   options.screen_share = 0;
-  const auto all = make(options, **encoder)->examine(query, candidates, {});
+  const auto all = make(options, *encoder)->examine(query, candidates, {});
   options.examine = MaskExamine::kReachable;
-  const auto reachable = make(options, **encoder)->examine_reachable(query, candidates, 3, {});
+  const auto reachable = make(options, *encoder)->examine_reachable(query, candidates, 3, {});
   ASSERT_TRUE(all.ok() && reachable.ok());
   std::size_t examined = 0;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -275,18 +290,13 @@ TEST(RagMask, WhatCanBeReachedMayBeScreenedToo) {
 }
 
 TEST(RagMask, AResultDoesNotDependOnTheRestOfThePool) {
-  const test::TemporaryFolder folder;
-  test::write_tiny_checkpoint(folder.root(), Architecture::kBert, Head::kNone, false);
-  const ThreadPool pool(2);
-  const auto encoder = load_bert_encoder(folder.root(), {}, pool);
-  ASSERT_TRUE(encoder.ok());
-  const DefenceQuery query = query_of(**encoder, "the ferry waits");
-  const auto candidates = ranked_candidates(**encoder, query.embedding, random_texts(15, 30));
+  const TinyBertPool tiny(15);
+  const auto& [encoder, query, candidates] = tiny.parts;
   for (const MaskScreen screen : {MaskScreen::kNone, MaskScreen::kGradient}) {
     RagMaskOptions options;
     options.mask_length_tokens = 4;
     options.screen = screen;
-    const auto defence = make(options, **encoder);
+    const auto defence = make(options, *encoder);
     const auto together = defence->examine(query, candidates, {});
     ASSERT_TRUE(together.ok());
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -298,13 +308,8 @@ TEST(RagMask, AResultDoesNotDependOnTheRestOfThePool) {
 }
 
 TEST(RagMask, ScreeningThatMayEmbedEverythingGivesTheExactResult) {
-  const test::TemporaryFolder folder;
-  test::write_tiny_checkpoint(folder.root(), Architecture::kBert, Head::kNone, false);
-  const ThreadPool pool(2);
-  const auto encoder = load_bert_encoder(folder.root(), {}, pool);
-  ASSERT_TRUE(encoder.ok());
-  const DefenceQuery query = query_of(**encoder, "the ferry waits");
-  const auto candidates = ranked_candidates(**encoder, query.embedding, random_texts(10, 30));
+  const TinyBertPool tiny(10);
+  const auto& [encoder, query, candidates] = tiny.parts;
   RagMaskOptions options;
   options.mask_length_tokens = 4;
   options.screen_share = 0;
@@ -312,9 +317,9 @@ TEST(RagMask, ScreeningThatMayEmbedEverythingGivesTheExactResult) {
   for (const MaskAction action : {MaskAction::kMask, MaskAction::kDelete}) {
     options.perturb = options.sanitise = action;
     options.screen = MaskScreen::kNone;
-    const auto exact = make(options, **encoder)->examine(query, candidates, {});
+    const auto exact = make(options, *encoder)->examine(query, candidates, {});
     options.screen = MaskScreen::kGradient;
-    const auto screened = make(options, **encoder)->examine(query, candidates, {});
+    const auto screened = make(options, *encoder)->examine(query, candidates, {});
     ASSERT_TRUE(exact.ok() && screened.ok());
     EXPECT_GT(screened->costs.backward_tokens, 0U);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -331,20 +336,15 @@ TEST(RagMask, ScreeningThatMayEmbedEverythingGivesTheExactResult) {
 }
 
 TEST(RagMask, ScreeningEmbedsAtMostWhatItMayAndUsesTheCacheWhereThatHasAll) {
-  const test::TemporaryFolder folder;
-  test::write_tiny_checkpoint(folder.root(), Architecture::kBert, Head::kNone, false);
-  const ThreadPool pool(2);
-  const auto encoder = load_bert_encoder(folder.root(), {}, pool);
-  ASSERT_TRUE(encoder.ok());
-  const DefenceQuery query = query_of(**encoder, "the ferry waits");
-  const auto candidates = ranked_candidates(**encoder, query.embedding, random_texts(10, 30));
+  const TinyBertPool tiny(10);
+  const auto& [encoder, query, candidates] = tiny.parts;
   RagMaskOptions options;
   options.mask_length_tokens = 3;
   options.screen = MaskScreen::kGradient;
   options.screen_exact = 2;
   const auto cache = make_memory_passage_cache();
   ASSERT_TRUE(cache.ok());
-  const auto defence = make(options, **encoder, cache->get());
+  const auto defence = make(options, *encoder, cache->get());
   const auto screened = defence->examine(query, candidates, {});
   ASSERT_TRUE(screened.ok());
   for (const MaskJudgement& judgement : screened->judgements) {
