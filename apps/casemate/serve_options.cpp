@@ -78,6 +78,9 @@ void add_serve_options(CLI::App& app, ServeChoice& choice) {
                  "a record is under a signed head after so long at the latest")
       ->check(CLI::Range(1, 86'400))
       ->capture_default_str();
+  app.add_option("--disclosures", choice.disclosures,
+                 "file that keeps how much of each document each reader was shown today; default: disclosed.db in the "
+                 "store");
   app.add_option("--otlp-endpoint", choice.spans,
                  "address of an OpenTelemetry collector that gets a span for each request, as "
                  "http://127.0.0.1:4318/v1/traces; default: none");

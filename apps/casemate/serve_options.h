@@ -30,6 +30,7 @@ struct ServeChoice {
   std::string keys;
   std::string scores_for = "writer";
   std::string audit;
+  std::string disclosures;
   std::string audit_key;
   bool audit_queries = false;
   bool no_model = false;

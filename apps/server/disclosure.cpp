@@ -8,9 +8,6 @@
 namespace casemate::server {
 namespace {
 
-/// Bounds the memory that one day's keys and documents take.
-constexpr std::size_t kMostEntries = 1'000'000;
-
 using Names = std::span<const std::string_view>;
 
 // What a reader sees of an answer, its sources and its evidence: nothing of it is a passage's text. A field that is new
@@ -82,21 +79,6 @@ void hide_passages(Json& value) {
 ApiError passages_protected() {
   return {403, "permission_error", "passages_protected",
           "the policy protects passages: readers get answers from POST /v1/chat/completions, not passages"};
-}
-
-bool DisclosureBudget::take(const std::string& key, const std::string& document, std::size_t characters) {
-  const std::lock_guard lock(mutex_);
-  const std::int64_t day = clock_.unix_seconds() / 86'400;
-  // A clock that is set back gives nobody a new day.
-  if (day > day_) {
-    seen_.clear();
-    day_ = day;
-  }
-  if (seen_.size() >= kMostEntries && !seen_.contains({key, document})) return false;
-  std::size_t& seen = seen_[{key, document}];
-  if (seen + characters > characters_) return false;
-  seen += characters;
-  return true;
 }
 
 }  // namespace casemate::server

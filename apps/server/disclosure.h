@@ -1,15 +1,10 @@
 // What a reader's key may learn of passages under a policy that protects them.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <variant>
 
-#include "casemate/core/clock.h"
 #include "services.h"
 
 namespace casemate::server {
@@ -32,25 +27,5 @@ void hide_passages(Json& value);
 
 /// 403: the route would show passages.
 [[nodiscard]] ApiError passages_protected();
-
-/// How much of each document a key has seen today (UTC), counted in characters; many questions must not add up to a
-/// document. Kept in memory: a restart forgets it. Thread-safe.
-class DisclosureBudget {
- public:
-  /// `characters` a key, document and day.
-  explicit DisclosureBudget(std::size_t characters, const Clock& clock = Clock::system())
-      : characters_(characters), clock_(clock) {}
-  /// True, and counted, where so much more may be seen.
-  [[nodiscard]] bool take(const std::string& key, const std::string& document, std::size_t characters);
-
- private:
-  const std::size_t characters_;
-  const Clock& clock_;
-  std::mutex mutex_;
-  std::int64_t day_ = 0;
-  std::map<std::pair<std::string, std::string>, std::size_t> seen_;  ///< of day_; empties itself at midnight
-};
-
-inline constexpr std::size_t kDisclosedCharacters = 1000;
 
 }  // namespace casemate::server

@@ -4,7 +4,6 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +12,7 @@
 #include "casemate/core/signing.h"
 #include "casemate/core/untrusted_text.h"
 #include "casemate/core/utf8.h"
+#include "sqlite_file.h"
 
 namespace casemate::server {
 namespace {
@@ -29,11 +29,6 @@ constexpr char kSchema[] =
     "0);"
     "CREATE UNIQUE INDEX IF NOT EXISTS valid_names ON keys(name) WHERE revoked_at = 0;";
 constexpr char kColumns[] = "prefix, name, role, tenant, labels, created_at, revoked_at, hash";
-
-struct Finalize {
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
 
 std::string bytes_of(sqlite3_stmt* row, int column) {
   const void* data = sqlite3_column_blob(row, column);
@@ -65,43 +60,18 @@ KeyRecord record_of(sqlite3_stmt* row) {
 }  // namespace
 
 struct KeyStore::State {
-  std::string path;
-  sqlite3* db = nullptr;
+  std::unique_ptr<SqliteFile> file;
   mutable std::mutex mutex;
-  ~State() { sqlite3_close(db); }
-
-  [[nodiscard]] Error failure(std::string_view what) const {
-    const int code = sqlite3_errcode(db);
-    const ErrorCode kind = code == SQLITE_CORRUPT || code == SQLITE_NOTADB  ? ErrorCode::kCorrupt
-                           : code == SQLITE_FULL                            ? ErrorCode::kNoSpace
-                           : code == SQLITE_READONLY || code == SQLITE_PERM ? ErrorCode::kPermission
-                           : code == SQLITE_BUSY                            ? ErrorCode::kUnavailable
-                                                                            : ErrorCode::kIo;
-    return {kind, path + ": cannot " + std::string(what) + ": " + sqlite3_errmsg(db)};
-  }
-  [[nodiscard]] Result<Statement> prepare(const std::string& sql) const {
-    sqlite3_stmt* made = nullptr;
-    if (sqlite3_prepare_v2(db, sql.c_str(), -1, &made, nullptr) != SQLITE_OK) return failure("read the keys");
-    return Statement(made);
-  }
-  static void bind(const Statement& statement, int at, std::string_view text) {
-    sqlite3_bind_text(statement.get(), at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
-  }
 };
 
 KeyStore::KeyStore(std::unique_ptr<State> state) : state_(std::move(state)) {}
 KeyStore::~KeyStore() = default;
 
 Result<std::unique_ptr<KeyStore>> KeyStore::open(const std::string& path) {
+  auto file = SqliteFile::open(path, "the keys", kSchema);
+  if (!file) return file.error();
   auto state = std::make_unique<State>();
-  state->path = path;
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-  if (sqlite3_open_v2(path.c_str(), &state->db, flags, nullptr) != SQLITE_OK) return state->failure("open the keys");
-  sqlite3_busy_timeout(state->db, 2000);
-  if (sqlite3_exec(state->db, kSchema, nullptr, nullptr, nullptr) != SQLITE_OK)
-    return state->failure("set up the keys");
-  std::error_code ignored;
-  std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, ignored);
+  state->file = *std::move(file);
   return std::unique_ptr<KeyStore>(new KeyStore(std::move(state)));
 }
 
@@ -118,45 +88,45 @@ Result<std::string> KeyStore::add(const std::string& name, Role role, const std:
   const std::string prefix = digits.substr(0, kPrefixDigits);
   std::string key = std::string(kMark) + prefix + "-" + digits.substr(kPrefixDigits);
   const std::lock_guard lock(state_->mutex);
-  auto statement = state_->prepare(
+  auto statement = state_->file->prepare(
       "INSERT INTO keys(prefix, name, role, tenant, labels, hash, created_at) VALUES(?, ?, ?, ?, ?, ?, ?)");
   if (!statement) return statement.error();
-  State::bind(*statement, 1, prefix);
-  State::bind(*statement, 2, name);
-  sqlite3_bind_int(statement->get(), 3, static_cast<int>(role));
-  State::bind(*statement, 4, tenant);
-  State::bind(*statement, 5, nlohmann::json(labels).dump());
+  SqliteFile::bind(*statement, 1, prefix);
+  SqliteFile::bind(*statement, 2, name);
+  SqliteFile::bind(*statement, 3, static_cast<std::int64_t>(role));
+  SqliteFile::bind(*statement, 4, tenant);
+  SqliteFile::bind(*statement, 5, nlohmann::json(labels).dump());
   const std::string hash = text_of(blake2b(key));
   sqlite3_bind_blob(statement->get(), 6, hash.data(), static_cast<int>(hash.size()), SQLITE_TRANSIENT);
-  sqlite3_bind_int64(statement->get(), 7, Clock::system().unix_seconds());
+  SqliteFile::bind(*statement, 7, Clock::system().unix_seconds());
   const int code = sqlite3_step(statement->get());
   if (code == SQLITE_CONSTRAINT)
     return Error{ErrorCode::kAlreadyExists, "there is a key named " + name + "; revoke it first or take another name"};
-  if (code != SQLITE_DONE) return state_->failure("add a key");
+  if (code != SQLITE_DONE) return state_->file->failure("add a key");
   return key;
 }
 
 Status KeyStore::revoke(const std::string& name_or_prefix) {
   const std::lock_guard lock(state_->mutex);
   auto statement =
-      state_->prepare("UPDATE keys SET revoked_at = ?1 WHERE revoked_at = 0 AND (name = ?2 OR prefix = ?2)");
+      state_->file->prepare("UPDATE keys SET revoked_at = ?1 WHERE revoked_at = 0 AND (name = ?2 OR prefix = ?2)");
   if (!statement) return statement.error();
-  sqlite3_bind_int64(statement->get(), 1, std::max<std::int64_t>(1, Clock::system().unix_seconds()));
-  State::bind(*statement, 2, name_or_prefix);
-  if (sqlite3_step(statement->get()) != SQLITE_DONE) return state_->failure("revoke a key");
-  if (sqlite3_changes(state_->db) == 0)
+  SqliteFile::bind(*statement, 1, std::max<std::int64_t>(1, Clock::system().unix_seconds()));
+  SqliteFile::bind(*statement, 2, name_or_prefix);
+  if (sqlite3_step(statement->get()) != SQLITE_DONE) return state_->file->failure("revoke a key");
+  if (sqlite3_changes(state_->file->handle()) == 0)
     return Error{ErrorCode::kNotFound, "there is no valid key " + UntrustedText(name_or_prefix).for_log()};
   return {};
 }
 
 Result<std::vector<KeyRecord>> KeyStore::list() const {
   const std::lock_guard lock(state_->mutex);
-  auto statement = state_->prepare(std::string("SELECT ") + kColumns + " FROM keys ORDER BY rowid");
+  auto statement = state_->file->prepare(std::string("SELECT ") + kColumns + " FROM keys ORDER BY rowid");
   if (!statement) return statement.error();
   std::vector<KeyRecord> out;
   int code = sqlite3_step(statement->get());
   for (; code == SQLITE_ROW; code = sqlite3_step(statement->get())) out.push_back(record_of(statement->get()));
-  if (code != SQLITE_DONE) return state_->failure("read the keys");
+  if (code != SQLITE_DONE) return state_->file->failure("read the keys");
   return out;
 }
 
@@ -165,11 +135,11 @@ Result<std::optional<Caller>> KeyStore::find(std::string_view key) const {
   const Digest given = blake2b(shaped ? key : std::string_view("no key"));
   const std::lock_guard lock(state_->mutex);
   auto statement =
-      state_->prepare(std::string("SELECT ") + kColumns + " FROM keys WHERE prefix = ? AND revoked_at = 0");
+      state_->file->prepare(std::string("SELECT ") + kColumns + " FROM keys WHERE prefix = ? AND revoked_at = 0");
   if (!statement) return statement.error();
-  State::bind(*statement, 1, shaped ? key.substr(kMark.size(), kPrefixDigits) : std::string_view());
+  SqliteFile::bind(*statement, 1, shaped ? key.substr(kMark.size(), kPrefixDigits) : std::string_view());
   const int code = sqlite3_step(statement->get());
-  if (code != SQLITE_ROW && code != SQLITE_DONE) return state_->failure("look a key up");
+  if (code != SQLITE_ROW && code != SQLITE_DONE) return state_->file->failure("look a key up");
   std::string kept(given.size(), '\0');
   if (code == SQLITE_ROW) kept = bytes_of(statement->get(), 7);
   kept.resize(given.size());
@@ -187,9 +157,9 @@ Result<std::optional<Caller>> KeyStore::find(std::string_view key) const {
 
 Result<bool> KeyStore::in_use() const {
   const std::lock_guard lock(state_->mutex);
-  auto statement = state_->prepare("SELECT EXISTS(SELECT 1 FROM keys)");
+  auto statement = state_->file->prepare("SELECT EXISTS(SELECT 1 FROM keys)");
   if (!statement) return statement.error();
-  if (sqlite3_step(statement->get()) != SQLITE_ROW) return state_->failure("count the keys");
+  if (sqlite3_step(statement->get()) != SQLITE_ROW) return state_->file->failure("count the keys");
   return sqlite3_column_int(statement->get(), 0) != 0;
 }
 

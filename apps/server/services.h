@@ -19,6 +19,7 @@
 namespace casemate::server {
 
 class AuditLog;
+class DisclosureBudget;
 class Ingestor;
 class SpanExporter;
 
@@ -32,7 +33,8 @@ struct Services {
   Ingestor* ingestor = nullptr;  ///< null: documents cannot be changed
   std::function<bool()> draining;
   std::function<Metrics::Queue(std::string_view name)> queue;
-  SpanExporter* spans = nullptr;  ///< null: nobody collects them
+  SpanExporter* spans = nullptr;            ///< null: nobody collects them
+  DisclosureBudget* disclosures = nullptr;  ///< of readers of protected passages; null: they are shown nothing
 
   [[nodiscard]] Limits limits() const { return live.get().limits; }
 };

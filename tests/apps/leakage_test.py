@@ -1,6 +1,7 @@
 """What a reader's key may see where passages are protected; canaries; the guard over a model of any make."""
 import json
 import re
+import sqlite3
 import unittest
 
 from cli import USER_MODELS, model_folder
@@ -62,7 +63,7 @@ class Leakage(ServerTest):
 
     def test_the_budget_of_a_key_and_document_runs_out(self):
         model = self.fake_model(answer="Nothing of that kind.")
-        self.serve("--guard", "stop{max_share: 1}", model=model)
+        child = self.serve("--guard", "stop{max_share: 1}", model=model)
         for _ in range(12):
             last = self.ask(self.reader).json()
         self.assertIn("a.txt", last["casemate"]["withheld"])
@@ -72,6 +73,28 @@ class Leakage(ServerTest):
         self.ask(self.reader)
         self.assertEqual(len(model.prompts), asked)
         self.assertNotIn("withheld", self.ask(self.writer).json()["casemate"])
+        self.end(child)  # a restart gives nobody a new budget
+        child = self.serve("--guard", "stop{max_share: 1}", model=model)
+        self.assertIn("a.txt", self.ask(self.reader).json()["casemate"]["withheld"])
+        self.assertEqual((self.store / "disclosed.db").stat().st_mode & 0o777, 0o600)
+        # With another file it is another budget; one that cannot be used is an error where it was named ...
+        self.end(child)
+        child = self.serve("--guard", "stop{max_share: 1}", "--disclosures", self.root / "other.db", model=model)
+        self.assertEqual(self.ask(self.reader).json()["casemate"]["withheld"], [])
+        self.end(child)
+        (self.root / "other.db").write_bytes(b"no database" * 1000)
+        self.run_program("serve", self.store, "--no-model", "--port", "0", "--disclosures", self.root / "other.db", code=3)
+        # ... and counted in memory where it is the store's.
+        (self.store / "disclosed.db").write_bytes(b"no database" * 1000)
+        self.serve("--guard", "stop{max_share: 1}", model=model)
+        self.assertEqual(self.ask(self.reader).json()["casemate"]["withheld"], [])
+
+    def test_what_cannot_be_counted_is_withheld(self):
+        self.serve("--guard", "stop{max_share: 1}", model=self.fake_model(answer="Nothing of that kind."))
+        self.assertEqual(self.ask(self.reader).json()["casemate"]["withheld"], [])
+        with sqlite3.connect(self.store / "disclosed.db") as other:
+            other.execute("DROP TABLE disclosed")
+        self.assertIn("a.txt", self.ask(self.reader).json()["casemate"]["withheld"])
 
     def test_wrong_choices_are_named(self):
         for words in (("--sanitize", "kfs-fakt"), ("--guard", "halt"), ("--guard", "stop{runs: 1}")):

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "apps/server/audit_log.h"
+#include "apps/server/disclosure_budget.h"
 #include "apps/server/ingestor.h"
 #include "apps/server/services.h"
 #include "apps/server/spans.h"
@@ -129,6 +130,18 @@ Result<std::unique_ptr<server::AuditLog>> open_audit(const ServeChoice& choice, 
   return server::AuditLog::open(options, *key);
 }
 
+/// In a file, so that a restart does not give readers a new budget.
+Result<std::unique_ptr<server::DisclosureBudget>> open_disclosures(const ServeChoice& choice, server::Log& log) {
+  if (!choice.disclosures.empty()) return server::DisclosureBudget::open(choice.disclosures);
+  if (choice.store.empty()) return server::DisclosureBudget::open(":memory:");
+  auto kept = server::DisclosureBudget::open(join_path(choice.store, server::kDisclosureFile));
+  if (kept) return kept;
+  log.write(server::LogLevel::kWarning, "disclosures_not_kept",
+            {{"what", UntrustedText(kept.error().message).for_log(500)},
+             {"means", "a restart gives readers a new budget; name another file with --disclosures"}});
+  return server::DisclosureBudget::open(":memory:");
+}
+
 /// What SIGHUP changes, and what it is compared with.
 struct Running {
   ServeSection at_start;
@@ -201,6 +214,9 @@ Status serve(Context& context, ServeChoice& choice) {
     spans = *std::move(exporter);
   }
   server::Services services{**engine, metrics, log, settings, audit->get(), ingestor.get(), {}, {}, spans.get()};
+  const auto disclosures = open_disclosures(choice, log);
+  if (!disclosures) return disclosures.error();
+  services.disclosures = disclosures->get();
   services.draining = [&listening] { return listening != nullptr && listening->draining(); };
   services.queue = [&](std::string_view name) {
     const server::WorkQueue& queue = name == "model" ? answers : queries;

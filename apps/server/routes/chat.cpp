@@ -6,6 +6,7 @@
 #include "../audit_log.h"
 #include "../conversation.h"
 #include "../disclosure.h"
+#include "../disclosure_budget.h"
 #include "../services.h"
 #include "../spans.h"
 #include "casemate/core/clock.h"
@@ -249,7 +250,7 @@ Response stream(const Services& services, Exchange& exchange, const Asked& asked
   return {};
 }
 
-Response complete(const Services& services, DisclosureBudget& budget, Exchange& exchange) {
+Response complete(const Services& services, Exchange& exchange) {
   const Request& request = exchange.request();
   const auto body = read_object(request);
   if (const auto* wrong = std::get_if<ApiError>(&body)) return error_response(*wrong);
@@ -261,9 +262,9 @@ Response complete(const Services& services, DisclosureBudget& budget, Exchange& 
   asked.policy = std::get<const Policy*>(chosen);
   asked.withholds = withholds_passages(request.caller, *asked.policy);
   if (asked.withholds) {
-    asked.options.may_disclose = [&budget, &asked, key = request.caller.key](const std::string& document,
-                                                                             std::size_t count) {
-      if (budget.take(key, document, count)) return true;
+    asked.options.may_disclose = [&services, &asked, key = request.caller.key](const std::string& document,
+                                                                               std::size_t count) {
+      if (services.disclosures != nullptr && services.disclosures->take(key, document, count)) return true;
       asked.withheld.insert(document);
       return false;
     };
@@ -280,9 +281,8 @@ Response complete(const Services& services, DisclosureBudget& budget, Exchange& 
 }  // namespace
 
 void add_chat_routes(Router& router, const Services& services) {
-  const auto budget = std::make_shared<DisclosureBudget>(kDisclosedCharacters);
   router.add({"POST", "/v1/chat/completions", Access::kReader, Lane::kModel, services.limits().max_body_bytes,
-              [&services, budget](Exchange& exchange) { return complete(services, *budget, exchange); }});
+              [&services](Exchange& exchange) { return complete(services, exchange); }});
 }
 
 }  // namespace casemate::server
