@@ -48,6 +48,13 @@ class EvalTest(CliTest):
             self.assertAlmostEqual(mean, condition["metrics"]["recall@1"]["mean"], 12)
         self.assertIn("| query-as-poison | suppression | 180 |", (self.root / "out/summary.md").read_text())
 
+    def test_another_precision_is_another_encoder(self):
+        self.eval("out", "--quick", "--precision", "fixed16")
+        self.eval("out", "--quick", "--precision", "fixed16")
+        refused = self.eval("out", "--quick", code=2)
+        self.assertIn("another experiment", refused.err)
+        self.assertIn("float32, fixed16", self.eval("other", "--precision", "int4", code=2).err)
+
     def test_goes_on_after_kills_with_the_same_bytes(self):
         began = time.monotonic()
         self.eval("whole", "--threads", "1")

@@ -27,6 +27,7 @@ struct EvalChoice {
   std::string out;
   std::string data;
   std::string encoder;
+  std::string precision;
   std::string reranker;
   std::string judge;
   std::string keyword_model;
@@ -62,6 +63,14 @@ Result<DataSource> find_data(const EvalChoice& choice, DataSource source) {
     *path = *std::move(found);
   }
   return source;
+}
+
+/// `named` is the experiment's; empty: the default one.
+EncoderChoice encoder_choice(const EvalChoice& choice, const std::string& named) {
+  EncoderChoice out;
+  out.encoder = choice.encoder.empty() ? named : choice.encoder;
+  out.precision = choice.precision;
+  return out;
 }
 
 /// NAME.published.json beside NAME.yaml holds what papers printed; it goes into the folder, where the report finds it.
@@ -131,8 +140,7 @@ Result<Evaluated> evaluate(Context& context, const EvalChoice& choice, const std
   auto data = find_data(choice, experiment->data);
   if (!data) return data.error();
   experiment->data = *std::move(data);
-  EncoderChoice wanted;
-  wanted.encoder = choice.encoder.empty() ? experiment->encoder : choice.encoder;
+  const EncoderChoice wanted = encoder_choice(choice, experiment->encoder);
   const auto encoder = context.load_encoder(wanted);
   if (!encoder) return encoder.error();
   std::unique_ptr<LanguageModel> model;
@@ -205,8 +213,7 @@ Result<AnswerRun> evaluate_composed(Context& context, const EvalChoice& choice, 
   if (!data) return data.error();
   experiment->data = *std::move(data);
   const EvalOptions options{out, choice.quick};
-  EncoderChoice wanted;
-  wanted.encoder = choice.encoder.empty() ? experiment->encoder : choice.encoder;
+  const EncoderChoice wanted = encoder_choice(choice, experiment->encoder);
   const auto encoder = context.load_encoder(wanted);
   if (!encoder) return encoder.error();
   const auto model = load_language_model(context, choice.model);
@@ -236,9 +243,7 @@ int run_leakage(Context& context, const EvalChoice& choice, const YamlValue& roo
   auto data = find_data(choice, experiment->data);
   if (!data) return context.fail(data.error());
   experiment->data = *std::move(data);
-  EncoderChoice wanted;
-  if (!choice.encoder.empty()) wanted.encoder = choice.encoder;
-  const auto encoder = context.load_encoder(wanted);
+  const auto encoder = context.load_encoder(encoder_choice(choice, ""));
   if (!encoder) return context.fail(encoder.error());
   const auto model = load_language_model(context, choice.model);
   if (!model) return context.fail(model.error());
@@ -279,6 +284,8 @@ std::function<int()> set_up_eval(CLI::App& app, Context& context) {
   app.add_flag("--quick", choice->quick, "a smaller sample of questions (quick_questions)");
   app.add_option("--data", choice->data, "folder of the data sets that experiments name");
   app.add_option("--encoder", choice->encoder, "another encoder than the experiment's, by name or folder");
+  app.add_option("--precision", choice->precision,
+                 "what the encoder computes in: float32 (default), or fixed16, faster with AVX-512 VNNI");
   app.add_option(
       "--judge", choice->judge,
       "advraggen: encoder that judges likeness to the document, by name or folder (default: the same encoder "
