@@ -56,12 +56,13 @@ Result<std::string> find_data(const EvalChoice& choice, const std::string& writt
 
 /// The same data set and corpus where they lie. Error: as find_data.
 Result<DataSource> find_data(const EvalChoice& choice, DataSource source) {
-  for (std::string* path : {&source.path, &source.corpus_path}) {
-    if (path == &source.corpus_path && source.corpus_format.empty()) continue;
-    auto found = find_data(choice, *path);
-    if (!found) return found.error();
-    *path = *std::move(found);
-  }
+  auto path = find_data(choice, source.path);
+  if (!path) return path.error();
+  source.path = *std::move(path);
+  if (source.corpus_format.empty()) return source;
+  auto corpus_path = find_data(choice, source.corpus_path);
+  if (!corpus_path) return corpus_path.error();
+  source.corpus_path = *std::move(corpus_path);
   return source;
 }
 
