@@ -27,6 +27,18 @@ if(CASEMATE_SANITIZE)
   endif()
 endif()
 
+# casemate_join(target [ALONE a.cpp ...]) compiles the target's files several at a time, since most of what compiling one
+# takes is headers that the next one includes too: a first build takes two thirds of the time. Where files are compiled
+# alone (presets debug, asan and tsan) an include that only a neighbour has is found.
+function(casemate_join target)
+  cmake_parse_arguments(ARG "" "" "ALONE" ${ARGN})
+  if(NOT CASEMATE_JOIN)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 set_property(GLOBAL PROPERTY CASEMATE_LIBRARIES "")
 
 # casemate_library(folder SOURCES a.cpp ... [DEPENDS core ...] [LINK external ...] [LINK_PUBLIC external ...])

@@ -18,7 +18,7 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 using boost::system::error_code;
 
@@ -108,7 +108,7 @@ asio::awaitable<Connection::Read> Connection::read_head(bool first) {
     buffer_.commit(got);
     idle_ = false;
   }
-  began_ = Clock::now();
+  began_ = SteadyClock::now();
   began_ns_ = unix_nanoseconds();
   stream_.expires_after(Milliseconds(shared_.options.header_timeout_ms));
   co_await http::async_read_header(stream_, buffer_, *parser_, asio::redirect_error(asio::use_awaitable, code));
@@ -247,7 +247,7 @@ asio::awaitable<bool> Connection::run_handler(std::shared_ptr<LiveExchange> exch
     }
     watch_for_close(exchange);
   }
-  const auto deadline = Clock::now() + Milliseconds(shared_.options.request_timeout_ms);
+  const auto deadline = SteadyClock::now() + Milliseconds(shared_.options.request_timeout_ms);
   LiveExchange::Step step = co_await exchange->next(deadline);
   const bool keep_alive = parser_->keep_alive() && !shared_.draining;
   bool kept = false;
@@ -306,7 +306,7 @@ asio::awaitable<bool> Connection::write(Response response, bool keep_alive) {
 }
 
 asio::awaitable<bool> Connection::write_stream(std::shared_ptr<LiveExchange> exchange, std::string first,
-                                               Clock::time_point deadline) {
+                                               SteadyClock::time_point deadline) {
   // A client of HTTP/1.0 knows no chunks: it gets the bytes as they are, until the connection closes.
   const bool chunked = parser_->get().version() >= 11;
   const bool keep_alive = chunked && parser_->keep_alive();
@@ -356,7 +356,7 @@ asio::awaitable<void> Connection::linger() {
 }
 
 void Connection::finished(unsigned status) {
-  const std::chrono::duration<double> took = Clock::now() - began_;
+  const std::chrono::duration<double> took = SteadyClock::now() - began_;
   const std::string route = route_ != nullptr ? route_->path : "none";
   shared_.metrics.request(route, status, took.count());
   const Request& request = exchange_ ? exchange_->request() : request_;

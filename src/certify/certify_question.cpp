@@ -16,7 +16,7 @@ namespace {
 using Group = std::vector<std::size_t>;
 
 /// Sequences of one batch: more groups than this are not decoded side by side.
-constexpr std::size_t kMaxGroups = 48;
+constexpr std::size_t kMaxGroupsOfAnswer = 48;
 
 /// The benign cases of a question, with each different group once.
 struct Cases {
@@ -216,10 +216,10 @@ class Prefixes {
 Result<CaseOutcome> by_decoding(LanguageModel& model, const Question& question, std::span<const PromptPassage> passages,
                                 const RobustOptions& options, const Cases& cases, const CertifyQuestionOptions& certify,
                                 const ScoreAnswer& score, const std::stop_token& stop) {
-  if (cases.groups.size() > kMaxGroups) {
+  if (cases.groups.size() > kMaxGroupsOfAnswer) {
     return Error{ErrorCode::kLimit, std::to_string(cases.groups.size()) +
                                         " different groups can come about, and decoding looks at no more than " +
-                                        std::to_string(kMaxGroups) + " together"};
+                                        std::to_string(kMaxGroupsOfAnswer) + " together"};
   }
   const auto slack = refusal_slack(model, certify.epsilon);
   if (!slack) return slack.error();

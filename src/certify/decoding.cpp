@@ -14,9 +14,9 @@ namespace {
 
 using certify::GroupChoices;
 
-constexpr std::uint64_t kMaxChoices = std::uint64_t{1} << 16U;
-constexpr std::uint64_t kMaxLooks = std::uint64_t{1} << 28U;
-constexpr std::size_t kMaxGroups = 64;
+constexpr std::uint64_t kMaxDecodingChoices = std::uint64_t{1} << 16U;
+constexpr std::uint64_t kMaxDecodingLooks = std::uint64_t{1} << 28U;
+constexpr std::size_t kMaxDecodingGroups = 64;
 
 /// Who counts: the stable groups that answer, those that abstain, and those that are the attacker's anyway.
 struct Roles {
@@ -45,7 +45,7 @@ Status check(const DecodingEvidence& evidence, const Roles& roles, const Decodin
   if (static_cast<std::int64_t>(evidence.groups.size()) != group_count(setting.passages, setting.group_size)) {
     return invalid("the number of groups is not ceil(passages / group_size)");
   }
-  if (evidence.groups.size() > kMaxGroups) return invalid("more than 64 groups");
+  if (evidence.groups.size() > kMaxDecodingGroups) return invalid("more than 64 groups");
   for (std::size_t i = 0; i < evidence.steps.size(); ++i) {
     const DecodingStep& step = evidence.steps[i];
     const std::string where = "step " + std::to_string(i + 1) + ": ";
@@ -106,9 +106,9 @@ Result<LiveOutcome> certify_decoding(const DecodingEvidence& evidence, std::int6
          answering <= std::min(taken, roles.answering); ++answering) {
       const int n = static_cast<int>(roles.answering);
       const int r = static_cast<int>(answering);
-      const std::uint64_t choices = GroupChoices::count(n, r, kMaxChoices);
-      looks += choices > kMaxChoices ? kMaxLooks : choices * cells;
-      if (looks > kMaxLooks) {
+      const std::uint64_t choices = GroupChoices::count(n, r, kMaxDecodingChoices);
+      looks += choices > kMaxDecodingChoices ? kMaxDecodingLooks : choices * cells;
+      if (looks > kMaxDecodingLooks) {
         out.limited_by = "there are too many choices of groups" + malicious;
         return out;
       }

@@ -16,9 +16,9 @@ using certify::Counts;
 using certify::GroupChoices;
 using Words = std::vector<std::string>;
 
-constexpr std::uint64_t kMaxChoices = std::uint64_t{1} << 16U;
-constexpr std::uint64_t kMaxLooks = std::uint64_t{1} << 24U;  // at a word of a group: seconds
-constexpr int kMaxGroups = 64;
+constexpr std::uint64_t kMaxKeywordChoices = std::uint64_t{1} << 16U;
+constexpr std::uint64_t kMaxKeywordLooks = std::uint64_t{1} << 24U;  // at a word of a group: seconds
+constexpr int kMaxKeywordGroups = 64;
 
 Status check_groups(std::span<const KeywordGroup> groups, const HintSet& emitted, const LiveSetting& setting) {
   const auto invalid = [](const char* message) { return Error{ErrorCode::kInvalidArgument, message}; };
@@ -26,7 +26,7 @@ Status check_groups(std::span<const KeywordGroup> groups, const HintSet& emitted
   if (static_cast<std::int64_t>(groups.size()) != group_count(setting.passages, setting.group_size)) {
     return invalid("the number of groups is not ceil(passages / group_size)");
   }
-  if (groups.size() > kMaxGroups) return invalid("more than 64 groups");
+  if (groups.size() > kMaxKeywordGroups) return invalid("more than 64 groups");
   const auto ascending = [](const Words& words) {
     return std::adjacent_find(words.begin(), words.end(), std::greater_equal<>()) == words.end();
   };
@@ -66,9 +66,9 @@ class LiveKeyword {
     const std::string malicious = " with " + std::to_string(k_prime) + " malicious passages";
     if (emitted_.margin <= 2 * epsilon_)
       return std::optional<std::string>("the second prompt's answer is unstable under the slack");
-    const std::uint64_t choices = GroupChoices::count(groups, taken, kMaxChoices);
-    looks_ += choices > kMaxChoices ? kMaxLooks : choices * (words_ + 1);
-    if (looks_ > kMaxLooks) {
+    const std::uint64_t choices = GroupChoices::count(groups, taken, kMaxKeywordChoices);
+    looks_ += choices > kMaxKeywordChoices ? kMaxKeywordLooks : choices * (words_ + 1);
+    if (looks_ > kMaxKeywordLooks) {
       return std::optional<std::string>("there are too many choices of groups" + malicious);
     }
     reached_.clear();

@@ -13,7 +13,7 @@ namespace {
 
 using certify::GroupChoices;
 
-constexpr std::uint64_t kMaxLooks = std::uint64_t{1} << 28U;
+constexpr std::uint64_t kMaxRetrievalLooks = std::uint64_t{1} << 28U;
 constexpr std::int64_t kMaxOne = std::int64_t{1} << 57U;
 
 Error invalid(const std::string& message) { return {ErrorCode::kInvalidArgument, message}; }
@@ -52,7 +52,7 @@ Status check_lists(const RetrievalEvidence& evidence) {
       if (!falls || !passages.insert(list.entries[i].passage).second) return invalid("a list is not in order");
     }
   }
-  const std::uint64_t all = GroupChoices::count(evidence.fragments, evidence.combination, kMaxLooks);
+  const std::uint64_t all = GroupChoices::count(evidence.fragments, evidence.combination, kMaxRetrievalLooks);
   if (subsets.size() != all || evidence.lists.size() != all) return invalid("expected one list for each choice");
   return {};
 }
@@ -73,8 +73,9 @@ Status bound_retrieval(RetrievalEvidence& evidence) {
   if (Status valid = check_lists(evidence); !valid) return valid;
   // More slots than there are fragments change nothing.
   evidence.poisoned_fragments = std::min(evidence.poisoned_fragments, evidence.fragments);
-  const std::uint64_t placements = GroupChoices::count(evidence.fragments, evidence.poisoned_fragments, kMaxLooks);
-  if (placements * evidence.lists.size() > kMaxLooks) {
+  const std::uint64_t placements =
+      GroupChoices::count(evidence.fragments, evidence.poisoned_fragments, kMaxRetrievalLooks);
+  if (placements * evidence.lists.size() > kMaxRetrievalLooks) {
     return Error{ErrorCode::kLimit, "too many placements of poisoned fragments times lists; take fewer fragments"};
   }
   const std::vector<std::int64_t> sums = planted_sums(evidence);

@@ -6,7 +6,7 @@ namespace casemate {
 namespace {
 
 template <class T>
-MadeScan upcast(Result<std::unique_ptr<T>> made) {
+MadeScan upcast_scan(Result<std::unique_ptr<T>> made) {
   if (!made) return made.error();
   return std::unique_ptr<ScanDefence>(*std::move(made));
 }
@@ -36,7 +36,7 @@ MadeScan make_naive(const YamlValue& map, const DefenceServices& services) {
   NaiveOptions out;
   YamlOptions options(map);
   if (Status read = finish_votes("naive", options, out); !read) return read.error();
-  return upcast(Naive::create(out, services));
+  return upcast_scan(Naive::create(out, services));
 }
 
 MadeScan make_paraphrase(const YamlValue& map, const DefenceServices& services) {
@@ -44,7 +44,7 @@ MadeScan make_paraphrase(const YamlValue& map, const DefenceServices& services) 
   YamlOptions options(map);
   options.read("max_new_tokens", out.max_new_tokens, 16, 4096).read("made_by", out.made_by);
   if (Status read = options.finish(); !read) return read.error();
-  return upcast(Paraphrase::create(out, services));
+  return upcast_scan(Paraphrase::create(out, services));
 }
 
 MadeScan make_ragpart(const YamlValue& map, const DefenceServices& services) {
@@ -52,7 +52,7 @@ MadeScan make_ragpart(const YamlValue& map, const DefenceServices& services) {
   YamlOptions options(map);
   options.read("renormalise", out.renormalise);
   if (Status read = finish_votes("ragpart", options, out); !read) return read.error();
-  return upcast(RagPart::create(out, services));
+  return upcast_scan(RagPart::create(out, services));
 }
 
 }  // namespace casemate

@@ -8,18 +8,13 @@
 
 #include "casemate/core/nearest_name.h"
 #include "casemate/core/untrusted_text.h"
+#include "eval/trimmed.h"
 
 namespace casemate {
 namespace {
 
 constexpr std::string_view kForm =
     "; a gate looks like \"asr@5 > 0.05\" or \"high(asr@5) > 0.1 where defence != none\"";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 Error bad_gate(std::string_view text, const std::string& what) {
   return {ErrorCode::kInvalidOption,

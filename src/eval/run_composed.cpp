@@ -22,10 +22,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr char kTenant[] = "default";
-
 /// One RAGPart with one method.
-struct Slot {
+struct ComposedSlot {
   std::size_t ragpart = 0;
   AnswerMethod method;  ///< named "ragpart{..} > method"
   std::string file;
@@ -48,7 +46,7 @@ class ComposedRun {
   Result<AnswerRun> run() {
     if (Status loaded = load(); !loaded) return loaded.error();
     if (Status claimed = claim_folder(); !claimed) return claimed.error();
-    for (Slot& slot : slots_) {
+    for (ComposedSlot& slot : slots_) {
       const auto done = resume_log(log_of(slot), ids_);
       if (!done) return done.error();
       slot.done = *done;
@@ -64,7 +62,7 @@ class ComposedRun {
 
  private:
   [[nodiscard]] std::string path(const std::string& name) const { return join_path(options_.out, name); }
-  [[nodiscard]] std::string log_of(const Slot& slot) const { return path("queries/" + slot.file + ".jsonl"); }
+  [[nodiscard]] std::string log_of(const ComposedSlot& slot) const { return path("queries/" + slot.file + ".jsonl"); }
 
   Status load() {
     auto data = load_data_set(experiment_.data);
@@ -79,7 +77,7 @@ class ComposedRun {
     for (std::size_t r = 0; r < experiment_.ragpart.size(); ++r) {
       const DefenceChoice& choice = experiment_.ragpart[r];
       for (const AnswerMethod& method : experiment_.methods) {
-        Slot slot{r, method, "", 0};
+        ComposedSlot slot{r, method, "", 0};
         slot.method.name = choice.name + (choice.options == "{}" ? "" : choice.options) + " > " + method.name;
         const Condition named{slot.method.name, attack_.name, slots_.size(), 0};
         slot.file = named.file_name();
@@ -105,7 +103,7 @@ class ComposedRun {
 
   Status claim_folder() {
     ordered_json conditions = ordered_json::array();
-    for (const Slot& slot : slots_) conditions.push_back(slot.method.name);
+    for (const ComposedSlot& slot : slots_) conditions.push_back(slot.method.name);
     ordered_json budgets = ordered_json::array();
     for (const PlantedPassages& each : experiment_.planted) budgets.push_back(budget_name(each));
     const ordered_json claim = {{"kind", "composed"},
@@ -146,7 +144,7 @@ class ComposedRun {
     for (std::size_t q = 0; q < asked_.size(); ++q) {
       std::optional<std::size_t> of;
       std::optional<Result<Retrieved>> retrieved;
-      for (const Slot& slot : slots_) {
+      for (const ComposedSlot& slot : slots_) {
         progress_.update(++reported);
         if (slot.done > q) continue;
         if (stop_.stop_requested()) return Error{ErrorCode::kCancelled, "stopped; running it again goes on from here"};
@@ -163,7 +161,7 @@ class ComposedRun {
   Result<Retrieved> retrieve(const RagPart& ragpart, const AttackTarget& question) {
     DefenceQuery query;
     query.text = question.query;
-    query.tenant = kTenant;
+    query.tenant = kWorkTenant;
     query.seed = experiment_.seed;
     const std::string_view text = question.query.bytes();
     auto encoded = parts_.encoder->encode_queries(std::span(&text, 1));
@@ -176,11 +174,11 @@ class ComposedRun {
     out.search = ragpart.search_options(query, experiment_.top_k);
     std::vector<ChunkId> ids;
     for (const RagPartHit& hit : ranking->hits) ids.push_back(hit.chunk);
-    const auto chunks = store.chunks(kTenant, ids);
+    const auto chunks = store.chunks(kWorkTenant, ids);
     if (!chunks) return chunks.error();
     for (const auto& chunk : *chunks) {
       if (!chunk) return chunk.error();
-      const auto document = store.document(kTenant, chunk->document_id);
+      const auto document = store.document(kWorkTenant, chunk->document_id);
       if (!document) return document.error();
       out.passages.push_back({document->title, chunk->text});
     }
@@ -188,7 +186,7 @@ class ComposedRun {
     return out;
   }
 
-  Status ask(const Slot& slot, const AttackTarget& question, const Result<Retrieved>& retrieved) {
+  Status ask(const ComposedSlot& slot, const AttackTarget& question, const Result<Retrieved>& retrieved) {
     std::optional<AnswerCost> cost;
     auto outcome = retrieved ? outcome_of(slot, question, *retrieved, cost) : Result<AnswerOutcome>(retrieved.error());
     if (!outcome) {
@@ -207,7 +205,7 @@ class ComposedRun {
     return log->append(log_line(*outcome) + "\n");
   }
 
-  Result<AnswerOutcome> outcome_of(const Slot& slot, const AttackTarget& target, const Retrieved& retrieved,
+  Result<AnswerOutcome> outcome_of(const ComposedSlot& slot, const AttackTarget& target, const Retrieved& retrieved,
                                    std::optional<AnswerCost>& cost) {
     Question question;
     question.text = target.query;
@@ -270,7 +268,7 @@ class ComposedRun {
     experiment.passages = experiment_.top_k;
     experiment.live = true;
     std::vector<AnswerConditionLog> logs;
-    for (const Slot& slot : slots_) {
+    for (const ComposedSlot& slot : slots_) {
       auto outcomes = read_answer_log(log_of(slot));
       if (!outcomes) return outcomes.error();
       logs.push_back({&slot.method, &attack_, *std::move(outcomes), read_costs(path("costs/" + slot.file + ".jsonl"))});
@@ -315,7 +313,7 @@ class ComposedRun {
   DataSet data_;
   std::vector<AttackTarget> asked_;
   std::vector<std::string> ids_;
-  std::vector<Slot> slots_;
+  std::vector<ComposedSlot> slots_;
   std::vector<std::unique_ptr<ScanDefence>> scans_;
   std::vector<const RagPart*> ragparts_;  ///< of `scans_`
   std::optional<WorkStore> store_;

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "casemate/attack/advraggen.h"
 #include "casemate/attack/craft_cache.h"
@@ -12,6 +13,7 @@
 #include "casemate/defend/passage_cache.h"
 #include "casemate/encoder/encoder.h"
 #include "casemate/eval/data_set.h"
+#include "eval/calibrate_defences.h"
 #include "eval/condition_runner.h"
 #include "eval/paraphrase_figures.h"
 #include "eval/planted_figures.h"
@@ -32,6 +34,9 @@ Status write_file(const std::string& path, const std::string& text) {
 
 /// Queries of a condition whose log lines also say what the defences decided about each passage.
 constexpr std::size_t kQueriesWithVerdicts = 100;
+
+/// Questions that thresholds are calibrated on.
+constexpr std::size_t kCalibrationQuestions = 100;
 
 /// Compares with a sealed corpus, so that it can be made only once there is a seal.
 bool needs_seal(const DefenceChoice& choice) { return choice.name == "fingerprint"; }
@@ -172,6 +177,7 @@ class ExperimentRun {
     for (const DefenceChoice* choice : sealed) {
       if (const auto made = create_defence(*choice, services); !made) return made.error();
     }
+    if (Status calibrated = calibrate(services); !calibrated) return calibrated;
     std::vector<std::string_view> texts;
     for (const AttackTarget& query : asked_) {
       // A blank query fails when it is asked, and is logged as such.
@@ -179,6 +185,22 @@ class ExperimentRun {
         texts.emplace_back(query.query.bytes());
     }
     return embeddings_.add(*parts_.encoder, texts, progress_, stop_);
+  }
+
+  /// What chains leave to calibration is measured on questions that are not asked.
+  Status calibrate(const DefenceServices& services) {
+    const std::set<std::string_view> asked(asked_ids_.begin(), asked_ids_.end());
+    std::vector<AttackTarget> others;
+    for (const AttackTarget& question : data_.questions) {
+      if (!asked.contains(question.query_id)) others.push_back(question);
+    }
+    std::vector<AttackTarget> drawn;
+    for (const std::size_t index : sample_questions(others.size(), kCalibrationQuestions, experiment_.seed))
+      drawn.push_back(others[index]);
+    CalibrationWork work{&store_->store(), services, kWorkTenant, drawn, experiment_.top_k, experiment_.seed};
+    const auto found = calibrate_defences(experiment_.defences, work, progress_, stop_);
+    if (!found) return found.error();
+    return *found == "[]" ? Status() : write_file(path("calibrations.json"), *found + "\n");
   }
 
   [[nodiscard]] std::string attack_path(std::size_t index) const {

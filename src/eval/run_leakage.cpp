@@ -23,7 +23,7 @@ namespace {
 using nlohmann::ordered_json;
 
 /// One log: a mode under a case with an instruction.
-struct Slot {
+struct LeakageSlot {
   std::size_t mode = 0;
   LeakCase which = LeakCase::kClean;
   LeakInstruction instruction = LeakInstruction::kNative;
@@ -31,8 +31,8 @@ struct Slot {
   std::size_t done = 0;
 };
 
-std::vector<Slot> slots_of(const LeakageExperiment& experiment) {
-  std::vector<Slot> out;
+std::vector<LeakageSlot> slots_of(const LeakageExperiment& experiment) {
+  std::vector<LeakageSlot> out;
   for (const LeakCase which : experiment.cases) {
     for (std::size_t m = 0; m < experiment.modes.size(); ++m) {
       for (const LeakInstruction instruction : experiment.instructions) {
@@ -76,7 +76,7 @@ class LeakageExperimentRun {
   Result<LeakageRun> run() {
     if (Status claimed = claim_folder(); !claimed) return claimed.error();
     LeakageRun done;
-    for (Slot& slot : slots_) {
+    for (LeakageSlot& slot : slots_) {
       const auto logged = resume_log(path("queries/" + slot.file), corpus_.ids());
       if (!logged) return logged.error();
       slot.done = *logged;
@@ -86,7 +86,7 @@ class LeakageExperimentRun {
     std::uint64_t reported = 0;
     for (std::size_t q = 0; q < corpus_.ids().size(); ++q) {
       for (std::size_t i = 0; i < slots_.size(); ++i) {
-        const Slot& slot = slots_[i];
+        const LeakageSlot& slot = slots_[i];
         progress_.update(++reported);
         if (Status ready = prepare(i, q); !ready) return ready.error();
         if (slot.done > q) continue;
@@ -123,7 +123,7 @@ class LeakageExperimentRun {
                {"share_run_words", experiment_.guard->share_run_words}};
     }
     ordered_json files = ordered_json::array();
-    for (const Slot& slot : slots_) files.push_back(slot.file);
+    for (const LeakageSlot& slot : slots_) files.push_back(slot.file);
     const auto name_of = [](const LanguageModel* model) {
       if (model == nullptr) return ordered_json();
       return ordered_json{{"name", to_valid_utf8(model->info().name)}, {"hash", model->info().file_hash}};
@@ -166,7 +166,7 @@ class LeakageExperimentRun {
     return answers_.prepare(slots_[first].mode, asked, stop_);
   }
 
-  Status ask(const Slot& slot, const AttackTarget& question) {
+  Status ask(const LeakageSlot& slot, const AttackTarget& question) {
     ordered_json line = {{"query", to_valid_utf8(question.query_id)}};
     const auto begin = std::chrono::steady_clock::now();
     const double saved = answers_.saved_seconds();
@@ -182,7 +182,7 @@ class LeakageExperimentRun {
     return log->append(line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
   }
 
-  Status measured(const Slot& slot, const AttackTarget& question, ordered_json& line) const {
+  Status measured(const LeakageSlot& slot, const AttackTarget& question, ordered_json& line) const {
     const auto asked = corpus_.ask(slot.which, slot.instruction, question, stop_);
     if (!asked) return asked.error();
     const auto chunks = corpus_.retrieve(*asked, experiment_.passages);
@@ -198,7 +198,7 @@ class LeakageExperimentRun {
 
   Status summarise(LeakageRun& done) {
     std::map<std::pair<LeakCase, std::size_t>, LeakageRow> leaks;
-    for (const Slot& slot : slots_) {
+    for (const LeakageSlot& slot : slots_) {
       const std::string mode = leakage_mode_name(experiment_.modes[slot.mode]);
       const std::string log = path("queries/" + slot.file);
       if (slot.which == LeakCase::kClean) {
@@ -231,7 +231,7 @@ class LeakageExperimentRun {
   std::string out_;
   Progress& progress_;
   std::stop_token stop_;
-  std::vector<Slot> slots_;
+  std::vector<LeakageSlot> slots_;
   std::map<std::string, std::vector<double>> seconds_;
 };
 

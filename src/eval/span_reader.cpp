@@ -15,7 +15,7 @@ bool is_word(char c) {
 }
 
 /// A piece that may be the answer: the tokens from one place of the passage on.
-struct Candidate {
+struct SpanCandidate {
   std::size_t begin = 0;
   std::vector<TokenId> ids;
   std::vector<std::size_t> ends;  ///< byte of the passage behind each token
@@ -24,15 +24,15 @@ struct Candidate {
 /// Bytes that are tokenised from one start on: more than `max_tokens` tokens of any language.
 std::size_t window(int max_tokens) { return static_cast<std::size_t>(max_tokens) * 12; }
 
-Result<std::vector<Candidate>> candidates_of(const LanguageModel& model, std::string_view text, int max_tokens) {
-  std::vector<Candidate> out;
+Result<std::vector<SpanCandidate>> candidates_of(const LanguageModel& model, std::string_view text, int max_tokens) {
+  std::vector<SpanCandidate> out;
   for (const std::size_t begin : word_starts(text)) {
     // Cut at a word, so that no token joins what is cut apart.
     std::size_t end = std::min(text.size(), begin + window(max_tokens));
     while (end < text.size() && text[end] != ' ') ++end;
     const auto tokens = model.tokenize(text.substr(begin, end - begin), SpecialTokens::kAsText);
     if (!tokens) return tokens.error();
-    Candidate candidate;
+    SpanCandidate candidate;
     candidate.begin = begin;
     for (std::size_t i = 0; i < tokens->ids.size() && candidate.ids.size() < static_cast<std::size_t>(max_tokens);
          ++i) {
@@ -68,7 +68,8 @@ Result<std::vector<TokenId>> full_stops_of(const LanguageModel& model) {
   return out;
 }
 
-SpanAnswer answer_of(std::string_view text, const Candidate& candidate, std::size_t tokens, double log_probability) {
+SpanAnswer answer_of(std::string_view text, const SpanCandidate& candidate, std::size_t tokens,
+                     double log_probability) {
   SpanAnswer out;
   out.generated_tokens = tokens;
   out.log_probability = log_probability;
@@ -109,21 +110,22 @@ Result<SpanAnswer> read_span(LanguageModel& model, const UntrustedText& question
   const BatchSequence whole{prompt->ids};
   auto batch = model.start_batch({}, std::span(&whole, 1), stop);
   if (!batch) return batch.error();
-  std::vector<const Candidate*> going;
-  for (const Candidate& each : *candidates) going.push_back(&each);
+  std::vector<const SpanCandidate*> going;
+  for (const SpanCandidate& each : *candidates) going.push_back(&each);
   double sum = 0;
   for (std::size_t step = 0;; ++step) {
-    const Candidate* ended = nullptr;
+    const SpanCandidate* ended = nullptr;
     if (step > 0) {
-      const auto at_word_end = std::find_if(
-          going.begin(), going.end(), [&](const Candidate* each) { return ends_a_word(text, each->ends[step - 1]); });
+      const auto at_word_end = std::find_if(going.begin(), going.end(), [&](const SpanCandidate* each) {
+        return ends_a_word(text, each->ends[step - 1]);
+      });
       if (at_word_end != going.end()) ended = *at_word_end;
     }
     const auto next = (*batch)->log_probabilities(0);
     if (!next) return next.error();
     double best = -std::numeric_limits<double>::infinity();
     std::optional<TokenId> token;
-    for (const Candidate* each : going) {
+    for (const SpanCandidate* each : going) {
       if (step >= each->ids.size()) continue;
       const auto value = static_cast<double>((*next)[static_cast<std::size_t>(each->ids[step])]);
       if (token && value <= best) continue;
@@ -134,7 +136,8 @@ Result<SpanAnswer> read_span(LanguageModel& model, const UntrustedText& question
       return answer_of(text, *ended, step, sum);
     // A window that ends inside a word: what there is of it is the answer.
     if (!token) return answer_of(text, *going.front(), step, sum);
-    std::erase_if(going, [&](const Candidate* each) { return step >= each->ids.size() || each->ids[step] != *token; });
+    std::erase_if(going,
+                  [&](const SpanCandidate* each) { return step >= each->ids.size() || each->ids[step] != *token; });
     sum += best;
     if (step + 1 == static_cast<std::size_t>(max_tokens)) return answer_of(text, *going.front(), step + 1, sum);
     const BatchAppend append{0, std::span(&*token, 1)};

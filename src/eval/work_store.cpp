@@ -13,8 +13,6 @@
 namespace casemate {
 namespace {
 
-constexpr char kTenant[] = "default";
-
 /// Passages of a data set stay whole, but an encoder that reads little must accept the store's chunk length.
 ChunkerOptions fitting_chunks(const Encoder& encoder) {
   ChunkerOptions chunking;
@@ -55,7 +53,7 @@ Result<WorkStore> WorkStore::open(const std::string& path, const Encoder& encode
 Status WorkStore::index(const std::string& corpus, Format format, std::span<const VectorRecipe* const> recipes,
                         bool trusted, Progress& progress, std::stop_token stop) {
   IndexOptions options;
-  options.tenant = kTenant;
+  options.tenant = kWorkTenant;
   options.reading.format = format;
   options.trusted = trusted;
   options.chunking = fitting_chunks(*encoder_);
@@ -69,29 +67,29 @@ Status WorkStore::index(const std::string& corpus, Format format, std::span<cons
   }
   // Passages of an earlier run may lack the vectors of a defence that came into the experiment later.
   for (const VectorRecipe* recipe : recipes) {
-    const auto completed = complete_vectors(*store_, kTenant, *recipe, progress, stop);
+    const auto completed = complete_vectors(*store_, kWorkTenant, *recipe, progress, stop);
     if (!completed) return completed.error();
   }
   return {};
 }
 
 Status WorkStore::seal(const ThreadPool& pool, Progress& progress, std::stop_token stop) {
-  const auto there = read_seal(*store_, kTenant);
+  const auto there = read_seal(*store_, kWorkTenant);
   if (!there) return there.error();
   if (*there) return {};
   SealOptions options;
-  options.tenant = kTenant;
+  options.tenant = kWorkTenant;
   const auto sealed = seal_documents(*store_, SigningKey::generate(), options, pool, progress, stop);
   return sealed ? Status() : Status(sealed.error());
 }
 
 Status WorkStore::plant(std::span<const CraftedDocument> documents, std::span<const VectorRecipe* const> recipes,
                         Progress& progress, std::stop_token stop) {
-  return plant_documents(*store_, kTenant, *encoder_, documents, recipes, progress, std::move(stop));
+  return plant_documents(*store_, kWorkTenant, *encoder_, documents, recipes, progress, std::move(stop));
 }
 
 Status WorkStore::remove_planted() {
-  const auto removed = casemate::remove_planted(*store_, kTenant);
+  const auto removed = casemate::remove_planted(*store_, kWorkTenant);
   return removed ? Status() : Status(removed.error());
 }
 

@@ -19,6 +19,9 @@
 
 namespace casemate {
 
+/// The tenant of everything that an experiment indexes.
+inline constexpr char kWorkTenant[] = "default";
+
 /// What a store indexes of a data set: its own file, or its passages written to `path`. Error: Io.
 [[nodiscard]] Result<std::pair<std::string, Format>> corpus_file(const DataSet& data, const std::string& path);
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "casemate/core/random.h"
+#include "casemate/defend/calibrated_ragmask.h"
 #include "casemate/defend/perplexity.h"
 #include "casemate/llm/generate_each.h"
 #include "pipeline/passage_ids.h"
@@ -12,6 +14,8 @@
 
 namespace casemate {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kQuestionsAtOnce = 16;
 
@@ -108,6 +112,22 @@ Result<MaskCalibration> calibrate_ragmask_on(const Store& store, const Encoder& 
   return measured;
 }
 
+Calibration ragmask_calibration(const MaskCalibration& measured, const RagMaskOptions& options, bool relative) {
+  Json curve = Json::array();
+  for (const MaskCalibrationPoint& point : measured.curve) {
+    Json entry = {
+        {"delta", point.delta}, {"clean_success", point.clean_success}, {"suspicious_share", point.suspicious_share}};
+    if (point.attack_success) entry["attack_success"] = *point.attack_success;
+    curve.push_back(std::move(entry));
+  }
+  Json details = {{"questions", measured.questions},
+                  {"undefended_success", measured.undefended_success},
+                  {"failed_passages", measured.failed_passages},
+                  {"curve", std::move(curve)}};
+  if (measured.undefended_attack_success) details["undefended_attack_success"] = *measured.undefended_attack_success;
+  return {"ragmask", CalibratedRagMask::calibration_setting(options, relative), measured.delta, details.dump()};
+}
+
 Result<std::vector<CalibrationQuestion>> generate_questions(const Store& store, std::string_view tenant,
                                                             LanguageModel& model, int count, std::uint64_t seed,
                                                             Progress& progress, std::stop_token stop) {
@@ -186,6 +206,16 @@ Result<PerplexityCalibration> calibrate_perplexity(const Store& store, std::stri
   const auto above = static_cast<std::size_t>(std::floor(false_positive_rate * n));
   out.threshold = out.values[out.values.size() - 1 - above];
   return out;
+}
+
+Calibration perplexity_calibration(const PerplexityCalibration& measured, const LanguageModel& model,
+                                   double false_positive_rate) {
+  Json details = {{"passages", measured.values.size()},
+                  {"too_short", measured.too_short},
+                  {"false_positive_rate", false_positive_rate}};
+  for (const double share : kSharesAbovePerplexity)
+    details["above_" + std::to_string(share).substr(0, 5)] = quantile(measured.values, 1 - share);
+  return {"perplexity", Perplexity::calibration_setting(model), measured.threshold, details.dump()};
 }
 
 }  // namespace casemate

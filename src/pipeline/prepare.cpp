@@ -10,7 +10,7 @@ namespace casemate {
 namespace {
 
 constexpr char kSetting[] = "prepared_defences";
-constexpr std::size_t kBatch = 128;
+constexpr std::size_t kPrepareBatch = 128;
 
 /// Passages of the tenant that have no vectors of this kind.
 Result<std::vector<ChunkId>> missing_ids(Store& store, std::string_view tenant, const std::string& kind) {
@@ -106,9 +106,9 @@ Result<PrepareSummary> complete_vectors(Store& store, std::string_view tenant, c
   summary.already = (*passages)->live_chunks() - missing->size();
   if (missing->empty()) return summary;
   ProgressStage stage(progress, "making " + recipe.kind(), missing->size(), "passages");
-  for (std::size_t first = 0; first < missing->size(); first += kBatch) {
+  for (std::size_t first = 0; first < missing->size(); first += kPrepareBatch) {
     if (stop.stop_requested()) return stopped();
-    const std::size_t count = std::min(kBatch, missing->size() - first);
+    const std::size_t count = std::min(kPrepareBatch, missing->size() - first);
     const auto batch = read_batch(store, tenant, std::span(*missing).subspan(first, count), progress);
     if (!batch) return batch.error();
     std::vector<std::string_view> texts;
@@ -137,9 +137,9 @@ Result<PrepareSummary> precompute_passages(const Store& store, std::string_view 
   if (!snapshot) return snapshot.error();
   const std::vector<ChunkId> ids = live_ids(**snapshot);
   ProgressStage stage(progress, "precomputing for " + std::string(defence.name()), ids.size(), "passages");
-  for (std::size_t first = 0; first < ids.size(); first += kBatch) {
+  for (std::size_t first = 0; first < ids.size(); first += kPrepareBatch) {
     if (stop.stop_requested()) return stopped();
-    const std::size_t count = std::min(kBatch, ids.size() - first);
+    const std::size_t count = std::min(kPrepareBatch, ids.size() - first);
     const auto batch = read_batch(store, tenant, std::span(ids).subspan(first, count), progress);
     if (!batch) return batch.error();
     std::vector<PassageCandidate> passages;

@@ -11,7 +11,7 @@
 namespace casemate {
 namespace {
 
-constexpr std::size_t kBatch = 256;
+constexpr std::size_t kReplayBatch = 256;
 
 double as_number(Billionths value) { return static_cast<double>(value) / static_cast<double>(kOne); }
 
@@ -149,9 +149,9 @@ Result<std::vector<PromptPassage>> find_passages(const Store& store, std::string
   const std::vector<ChunkId> ids = live_ids(**snapshot);
   progress.begin("looking for the passages", ids.size(), "passages");
   std::map<std::string, UntrustedText> titles;
-  for (std::size_t first = 0; first < ids.size() && found.size() < wanted.size(); first += kBatch) {
+  for (std::size_t first = 0; first < ids.size() && found.size() < wanted.size(); first += kReplayBatch) {
     if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "the caller asked to stop"};
-    const std::size_t count = std::min(kBatch, ids.size() - first);
+    const std::size_t count = std::min(kReplayBatch, ids.size() - first);
     const auto chunks = store.chunks(tenant, std::span(ids).subspan(first, count));
     if (!chunks) return chunks.error();
     for (const Result<StoredChunk>& chunk : *chunks) {

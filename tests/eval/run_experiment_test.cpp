@@ -194,6 +194,43 @@ TEST_F(RunExperiment, FingerprintComparesWithTheCleanCorpusWhichIsSealedForIt) {
   EXPECT_NE(run("other", two_).error().message.find("pool_size"), std::string::npos);
 }
 
+TEST_F(RunExperiment, AnAutomaticDeltaIsCalibratedOnQuestionsThatAreNotAsked) {
+  experiment_.attacks = {"none", "query-as-poison"};
+  experiment_.defences = {{DefenceChoice{"ragmask", "{perturb: delete, mask_length_tokens: 3, delta_relative: auto}"}}};
+  const auto done = run("auto", two_);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  std::ifstream file(folder_.path("auto") + "/calibrations.json");
+  const Json kept = Json::parse(file);
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].at("details").at("questions"), 80 - 50);
+  const Json& curve = kept[0].at("details").at("curve");
+  EXPECT_GT(curve.size(), 2U);
+  for (const Json& point : curve) {
+    if (point.at("delta").get<double>() < kept[0].at("value").get<double>()) continue;
+    EXPECT_GE(point.at("clean_success").get<double>(),
+              kept[0].at("details").at("undefended_success").get<double>() - 0.02 - 1e-9);
+  }
+  // The same as that delta written out.
+  const auto measured = log_of("auto", 1);
+  experiment_.defences = {{DefenceChoice{
+      "ragmask", "{perturb: delete, mask_length_tokens: 3, delta_relative: " + kept[0].at("value").dump() + "}"}}};
+  ASSERT_TRUE(run("written", two_).ok());
+  const auto written = log_of("written", 1);
+  ASSERT_EQ(measured.size(), 50U);
+  ASSERT_EQ(written.size(), 50U);
+  for (std::size_t i = 0; i < written.size(); ++i) EXPECT_EQ(measured[i].at("hits"), written[i].at("hits"));
+  EXPECT_FALSE(fs::exists(folder_.path("written") + "/calibrations.json"));
+}
+
+TEST_F(RunExperiment, AnAutomaticDeltaNeedsQuestionsThatAreNotAsked) {
+  experiment_.defences = {{DefenceChoice{"ragmask", "{delta: auto}"}}};
+  experiment_.questions = 61;  // of 80
+  const auto done = run("out", two_);
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().code, ErrorCode::kInvalidOption);
+  EXPECT_NE(done.error().message.find("here are 19"), std::string::npos) << done.error().message;
+}
+
 TEST_F(RunExperiment, AFinishedRunIsOnlySummarisedAgain) {
   ASSERT_TRUE(run("out", two_).ok());
   fs::remove_all(folder_.path("out") + "/work");

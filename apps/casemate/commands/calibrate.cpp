@@ -4,9 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "casemate/defend/calibrated_ragmask.h"
 #include "casemate/defend/passage_cache.h"
-#include "casemate/defend/perplexity.h"
 #include "casemate/formats/squad.h"
 #include "command.h"
 #include "language_model_choice.h"
@@ -32,22 +30,6 @@ struct CalibrateChoice {
   RagMaskCalibrationOptions ragmask;
   LanguageModelChoice model;
 };
-
-Json curve_json(const MaskCalibration& measured) {
-  Json curve = Json::array();
-  for (const MaskCalibrationPoint& point : measured.curve) {
-    Json entry = {
-        {"delta", point.delta}, {"clean_success", point.clean_success}, {"suspicious_share", point.suspicious_share}};
-    if (point.attack_success) entry["attack_success"] = *point.attack_success;
-    curve.push_back(std::move(entry));
-  }
-  Json out = {{"questions", measured.questions},
-              {"undefended_success", measured.undefended_success},
-              {"failed_passages", measured.failed_passages},
-              {"curve", std::move(curve)}};
-  if (measured.undefended_attack_success) out["undefended_attack_success"] = *measured.undefended_attack_success;
-  return out;
-}
 
 void print_curve(const MaskCalibration& measured, bool relative) {
   std::cout << std::fixed << std::setprecision(4) << measured.questions << " questions; undefended: clean success "
@@ -126,9 +108,7 @@ int calibrate_mask(Context& context, Store& store, CalibrateChoice& choice) {
                            *questions, choice.ragmask, context.progress(), context.stop);
   if (!measured) return context.fail(measured.error());
   if (!context.json) print_curve(*measured, choice.ragmask.relative);
-  return keep(context, store, choice,
-              {"ragmask", CalibratedRagMask::calibration_setting(choice.ragmask.ragmask, choice.ragmask.relative),
-               measured->delta, curve_json(*measured).dump()});
+  return keep(context, store, choice, ragmask_calibration(*measured, choice.ragmask.ragmask, choice.ragmask.relative));
 }
 
 int calibrate_model(Context& context, Store& store, const CalibrateChoice& choice) {
@@ -137,17 +117,14 @@ int calibrate_model(Context& context, Store& store, const CalibrateChoice& choic
   const auto measured = calibrate_perplexity(store, choice.tenant, **model, choice.loss, choice.sample,
                                              choice.ragmask.seed, context.progress(), context.stop);
   if (!measured) return context.fail(measured.error());
-  Json details = {
-      {"passages", measured->values.size()}, {"too_short", measured->too_short}, {"false_positive_rate", choice.loss}};
-  if (!context.json) std::cout << "share of passages above a perplexity\n";
-  for (const double share : {0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005}) {
-    const double value = quantile(measured->values, 1 - share);
-    details["above_" + std::to_string(share).substr(0, 5)] = value;
-    if (!context.json)
-      std::cout << std::fixed << std::setprecision(3) << std::setw(8) << share << std::setw(14) << value << '\n';
+  if (!context.json) {
+    std::cout << "share of passages above a perplexity\n";
+    for (const double share : kSharesAbovePerplexity) {
+      std::cout << std::fixed << std::setprecision(3) << std::setw(8) << share << std::setw(14)
+                << quantile(measured->values, 1 - share) << '\n';
+    }
   }
-  return keep(context, store, choice,
-              {"perplexity", Perplexity::calibration_setting(**model), measured->threshold, details.dump()});
+  return keep(context, store, choice, perplexity_calibration(*measured, **model, choice.loss));
 }
 
 int run(Context& context, CalibrateChoice& choice) {

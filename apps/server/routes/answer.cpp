@@ -11,7 +11,7 @@
 namespace casemate::server {
 namespace {
 
-struct Asked {
+struct AskedAnswer {
   Question question;
   std::vector<std::string> ids;  ///< the client's names of the passages
   std::vector<PromptPassage> passages;
@@ -21,7 +21,7 @@ struct Asked {
   bool certify = false;
 };
 
-std::optional<ApiError> read_passage(const Json& value, const Limits& limits, Asked& out) {
+std::optional<ApiError> read_passage(const Json& value, const Limits& limits, AskedAnswer& out) {
   const std::string where = "passages[" + std::to_string(out.passages.size()) + "]";
   std::string id = std::to_string(out.passages.size() + 1);
   std::string title;
@@ -43,7 +43,7 @@ std::optional<ApiError> read_passage(const Json& value, const Limits& limits, As
   return std::nullopt;
 }
 
-std::optional<ApiError> read_asked(const Limits& limits, const Json& body, Asked& out) {
+std::optional<ApiError> read_asked(const Limits& limits, const Json& body, AskedAnswer& out) {
   std::string question;
   std::vector<std::string> options;
   const Json* passages = nullptr;
@@ -72,8 +72,8 @@ std::optional<ApiError> read_asked(const Limits& limits, const Json& body, Asked
   return std::nullopt;
 }
 
-void add_span(const Services& services, const Request& request, const Asked& asked, std::int64_t begin, bool failed,
-              std::size_t input, std::size_t output) {
+void add_span(const Services& services, const Request& request, const AskedAnswer& asked, std::int64_t begin,
+              bool failed, std::size_t input, std::size_t output) {
   const ModelInfo& model = services.engine.model()->info();
   std::vector<std::pair<std::string, Span::Value>> attributes = {{"gen_ai.operation.name", "text_completion"},
                                                                  {"gen_ai.provider.name", model.backend},
@@ -87,7 +87,7 @@ void add_span(const Services& services, const Request& request, const Asked& ask
 }
 
 /// What an answer was made of, for the audit.
-Response finish(const Services& services, Exchange& exchange, const Asked& asked, Json out,
+Response finish(const Services& services, Exchange& exchange, const AskedAnswer& asked, Json out,
                 const std::string& certificate) {
   const Request& request = exchange.request();
   Evidence evidence;
@@ -109,7 +109,7 @@ Response finish(const Services& services, Exchange& exchange, const Asked& asked
   return json_response(out);
 }
 
-Response vanilla(const Services& services, Exchange& exchange, const Asked& asked) {
+Response vanilla(const Services& services, Exchange& exchange, const AskedAnswer& asked) {
   VanillaOptions options;
   if (asked.max_new_tokens > 0) options.max_new_tokens = asked.max_new_tokens;
   const std::int64_t begin = unix_nanoseconds();
@@ -131,7 +131,7 @@ Response vanilla(const Services& services, Exchange& exchange, const Asked& aske
                 "");
 }
 
-Json groups_json(const Asked& asked, const RobustOptions& options, const RobustAnswer& answer) {
+Json groups_json(const AskedAnswer& asked, const RobustOptions& options, const RobustAnswer& answer) {
   Json groups = Json::array();
   for (const GroupAnswer& group : answer.groups) {
     Json passages = Json::array();
@@ -155,7 +155,7 @@ Json groups_json(const Asked& asked, const RobustOptions& options, const RobustA
   return groups;
 }
 
-Response robust(const Services& services, Exchange& exchange, const Asked& asked, Aggregation method) {
+Response robust(const Services& services, Exchange& exchange, const AskedAnswer& asked, Aggregation method) {
   LanguageModel& model = *services.engine.model();
   RobustOptions options = robust_options(method, asked.question.task);
   options.group_size = asked.group_size;
@@ -195,7 +195,7 @@ Response robust(const Services& services, Exchange& exchange, const Asked& asked
 Response answer(const Services& services, Exchange& exchange) {
   const auto body = read_object(exchange.request());
   if (const auto* wrong = std::get_if<ApiError>(&body)) return error_response(*wrong);
-  Asked asked;
+  AskedAnswer asked;
   if (const auto wrong = read_asked(services.limits(), std::get<Json>(body), asked)) return error_response(*wrong);
   if (services.engine.model() == nullptr) return error_response(not_found("this server has no language model"));
   if (const auto wrong = check_question_tokens(services, asked.question.text.bytes(), "question"))

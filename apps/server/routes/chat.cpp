@@ -17,7 +17,7 @@ namespace {
 /// Model names of this server: "casemate" is the default policy, "casemate:NAME" another one.
 constexpr std::string_view kModel = "casemate";
 
-struct Asked {
+struct AskedChat {
   std::string model;
   std::string policy_name;         ///< as the request names it; "": the default
   const Policy* policy = nullptr;  ///< what the request follows to its end
@@ -51,7 +51,7 @@ std::optional<ApiError> check_supported(const Json& body) {
 }
 
 std::optional<ApiError> read_extension(const Json& extension, const Services& services, const Caller& caller,
-                                       Asked& out) {
+                                       AskedChat& out) {
   Fields fields(extension, "casemate.");
   int top_k = 0;
   std::vector<std::string> options;
@@ -63,8 +63,8 @@ std::optional<ApiError> read_extension(const Json& extension, const Services& se
   return fields.finish();
 }
 
-std::variant<Asked, ApiError> read_request(const Services& services, const Request& request, const Json& body) {
-  Asked out;
+std::variant<AskedChat, ApiError> read_request(const Services& services, const Request& request, const Json& body) {
+  AskedChat out;
   out.options.tenant = request.caller.tenant;
   const Json* messages = nullptr;
   const Json* extension = nullptr;
@@ -115,7 +115,7 @@ Json usage_json(const Answer& answer) {
 /// One answer's envelope and pieces.
 class Completion {
  public:
-  Completion(const Asked& asked, const Request& request)
+  Completion(const AskedChat& asked, const Request& request)
       : id_("chatcmpl-" + request.trace_id), model_(asked.model), created_(casemate::Clock::system().unix_seconds()) {}
 
   [[nodiscard]] Json whole(const Answer& answer, Json about) const {
@@ -156,7 +156,7 @@ std::string event(const Json& data) {
 }
 
 /// The field `casemate` of an answer.
-Json about(const Services& services, const Request& request, const Asked& asked, const Answer& answer) {
+Json about(const Services& services, const Request& request, const AskedChat& asked, const Answer& answer) {
   Json out = Json::parse(to_json(answer));
   Json about = {{"policy", out["policy"]},
                 {"question", out["question"]},
@@ -177,7 +177,7 @@ Json about(const Services& services, const Request& request, const Asked& asked,
 }
 
 /// By OpenTelemetry's conventions for generative models.
-std::vector<std::pair<std::string, Span::Value>> chat_attributes(const Services& services, const Asked& asked,
+std::vector<std::pair<std::string, Span::Value>> chat_attributes(const Services& services, const AskedChat& asked,
                                                                  const Result<Answer>& answer) {
   const ModelInfo& model = services.engine.model()->info();
   std::vector<std::pair<std::string, Span::Value>> out = {{"gen_ai.operation.name", "chat"},
@@ -196,7 +196,7 @@ std::vector<std::pair<std::string, Span::Value>> chat_attributes(const Services&
   return out;
 }
 
-Result<Answer> ask(const Services& services, const Exchange& exchange, const Asked& asked, const Pipeline& pipeline,
+Result<Answer> ask(const Services& services, const Exchange& exchange, const AskedChat& asked, const Pipeline& pipeline,
                    const std::function<void(const UntrustedText&)>& on_text) {
   const Request& request = exchange.request();
   const std::int64_t begin = unix_nanoseconds();
@@ -219,7 +219,7 @@ Result<Answer> ask(const Services& services, const Exchange& exchange, const Ask
   return answer;
 }
 
-Response stream(const Services& services, Exchange& exchange, const Asked& asked, const Pipeline& pipeline) {
+Response stream(const Services& services, Exchange& exchange, const AskedChat& asked, const Pipeline& pipeline) {
   const Completion completion(asked, exchange.request());
   bool begun = false;
   const auto begin = [&] {
@@ -256,7 +256,7 @@ Response complete(const Services& services, Exchange& exchange) {
   if (const auto* wrong = std::get_if<ApiError>(&body)) return error_response(*wrong);
   auto read = read_request(services, request, std::get<Json>(body));
   if (const auto* wrong = std::get_if<ApiError>(&read)) return error_response(*wrong);
-  Asked& asked = std::get<Asked>(read);
+  AskedChat& asked = std::get<AskedChat>(read);
   const auto chosen = policy_for(services, request.caller, asked.policy_name);
   if (const auto* wrong = std::get_if<ApiError>(&chosen)) return error_response(*wrong);
   asked.policy = std::get<const Policy*>(chosen);

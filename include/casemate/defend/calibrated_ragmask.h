@@ -20,6 +20,8 @@ class CalibratedRagMask final : public RetrievalDefence {
 
   [[nodiscard]] std::string_view name() const noexcept override { return "ragmask"; }
   [[nodiscard]] Parameters parameters() const override;
+  [[nodiscard]] const RagMaskOptions& options() const noexcept { return options_; }
+  [[nodiscard]] bool relative() const noexcept { return relative_; }
   [[nodiscard]] int pool_size(int top_k) const noexcept override { return basis_->pool_size(top_k); }
   /// Error also: InvalidArgument where the tenant has no calibration for these options, with the command that makes
   /// one.

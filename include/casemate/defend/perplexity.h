@@ -29,6 +29,7 @@ class Perplexity final : public RetrievalDefence {
 
   [[nodiscard]] std::string_view name() const noexcept override { return "perplexity"; }
   [[nodiscard]] Parameters parameters() const override;
+  [[nodiscard]] const PerplexityOptions& options() const noexcept { return options_; }
   [[nodiscard]] int pool_size(int top_k) const noexcept override;
   /// Error also: InvalidArgument where there is neither a threshold nor a calibration of the tenant's corpus.
   [[nodiscard]] Result<DefendedRanking> rank(const DefenceQuery& query, std::span<const PassageCandidate> candidates,

@@ -42,6 +42,8 @@ struct EvalRun {
 ///   attacks/ATTACK.jsonl    what was planted, one document a line
 ///   queries/CONDITION.jsonl one line a query, from which everything else can be computed again; of the first 100 also
 ///                           what the defences decided
+///   calibrations.json       thresholds that defences left to calibration (`delta: auto`), each with its trade-off,
+///                           measured on 100 questions of the data set that are not asked
 ///   texts/                  questions and the passages that logs name, for the report
 ///   summary.json, summary.csv, summary.md
 ///   timings.json            what the searches of each condition took, the only file that differs between runs

@@ -43,6 +43,10 @@ struct RagMaskCalibrationOptions {
                                                            const RagMaskCalibrationOptions& options, Progress& progress,
                                                            std::stop_token stop);
 
+/// What is kept of it for RAGMask under `options`: the proposed delta, and the curve behind it as details.
+[[nodiscard]] Calibration ragmask_calibration(const MaskCalibration& measured, const RagMaskOptions& options,
+                                              bool relative);
+
 /// Questions that the model asks about `count` passages drawn from the tenant's. Error: InvalidInput for a tenant
 /// without passages; what store and model say; Cancelled.
 [[nodiscard]] Result<std::vector<CalibrationQuestion>> generate_questions(const Store& store, std::string_view tenant,
@@ -62,5 +66,12 @@ struct PerplexityCalibration {
                                                                  LanguageModel& model, double false_positive_rate,
                                                                  int sample, std::uint64_t seed, Progress& progress,
                                                                  std::stop_token stop);
+
+/// Shares of the passages for which `perplexity_calibration` tells the perplexity that they lie above.
+inline constexpr double kSharesAbovePerplexity[] = {0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005};
+
+/// What is kept of it for `model`.
+[[nodiscard]] Calibration perplexity_calibration(const PerplexityCalibration& measured, const LanguageModel& model,
+                                                 double false_positive_rate);
 
 }  // namespace casemate

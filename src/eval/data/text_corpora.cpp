@@ -7,6 +7,7 @@
 #include "casemate/formats/reader.h"
 #include "eval/data/data_builder.h"
 #include "eval/numbered_lines.h"
+#include "eval/trimmed.h"
 
 namespace casemate {
 namespace {
@@ -17,12 +18,6 @@ using nlohmann::json;
 constexpr std::size_t kPieceBytes = 1500;
 constexpr std::size_t kWordsOfAPassage = 8;
 constexpr char kQuestions[] = "questions.jsonl";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 /// "= Title =" is an article, "= = Section = =" a part of one: how deep, and the text between.
 std::optional<std::pair<int, std::string>> heading(std::string_view line) {

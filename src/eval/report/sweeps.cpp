@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 
+#include "eval/trimmed.h"
+
 namespace casemate {
 namespace {
 
@@ -19,17 +21,11 @@ struct Named {
   std::vector<Option> options;
 };
 
-std::string trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(' ') - first + 1));
-}
-
 std::optional<Named> parts_of(const std::string& text) {
   const std::size_t open = text.find('{');
   if (open == std::string::npos) return Named{text, {}};
   if (text.back() != '}' || text.find_first_of("{}[]\"'", open + 1) != text.size() - 1) return std::nullopt;
-  Named out{trimmed(std::string_view(text).substr(0, open)), {}};
+  Named out{std::string(trimmed(std::string_view(text).substr(0, open))), {}};
   std::string_view inside = std::string_view(text).substr(open + 1, text.size() - open - 2);
   while (!inside.empty()) {
     const std::size_t comma = inside.find(',');
@@ -37,7 +33,7 @@ std::optional<Named> parts_of(const std::string& text) {
     inside.remove_prefix(comma == std::string_view::npos ? inside.size() : comma + 1);
     const std::size_t colon = one.find(':');
     if (colon == std::string_view::npos) return std::nullopt;
-    out.options.push_back({trimmed(one.substr(0, colon)), trimmed(one.substr(colon + 1))});
+    out.options.push_back({std::string(trimmed(one.substr(0, colon))), std::string(trimmed(one.substr(colon + 1)))});
   }
   return out;
 }
