@@ -1,6 +1,6 @@
 // Times RAGMask against the forward passes that it cannot do without, and compares screening with the exact method.
 //
-//   bench_ragmask MODEL_DIR PAIRS.tsv THREADS QUERIES [agreement|screening]
+//   bench_ragmask MODEL_DIR PAIRS.tsv THREADS QUERIES [agreement|screening|shares]
 //
 // PAIRS has question<TAB>passage lines; the pool of a question is the 20 passages nearest to it (alpha 4, p 5). Prints
 // JSON: for each setting seconds of RAGMask and of what it is compared with, over QUERIES questions, with ratios. The
@@ -283,16 +283,17 @@ void print_agreement(const Encoder& encoder, const std::vector<Question>& questi
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    std::cerr << "usage: bench_ragmask MODEL_DIR PAIRS.tsv THREADS QUERIES [agreement|screening]\n";
+    std::cerr << "usage: bench_ragmask MODEL_DIR PAIRS.tsv THREADS QUERIES [agreement|screening|shares]\n";
     return 2;
   }
   const ThreadPool pool(std::atoi(argv[3]));
   const auto encoder = need(load_bert_encoder(argv[1], {}, pool));
   const auto questions = read_questions(*encoder, argv[2], static_cast<std::size_t>(std::max(1, std::atoi(argv[4]))));
-  if (argc > 5 && std::string_view(argv[5]) == "screening") {
+  const std::string_view mode = argc > 5 ? argv[5] : "";
+  if (mode == "screening" || mode == "shares") {
     const auto cache = need(make_memory_passage_cache(std::size_t{4} << 30U));
-    bench::print_screening(*encoder, questions, *cache);
-  } else if (argc > 5) {
+    bench::print_screening(*encoder, questions, *cache, mode == "shares");
+  } else if (!mode.empty()) {
     print_agreement(*encoder, questions);
   } else {
     time_all(*encoder, questions, pool);

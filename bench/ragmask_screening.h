@@ -92,11 +92,11 @@ ScreenedSums screen_all(const RagMaskOptions& how, const Encoder& encoder, Passa
   return sums;
 }
 
-/// One line of JSON for each delta and way. Tokens are those of all forward and of all backward passes, a token of the
-/// pool being 1. The exact method finds the masked embeddings of the first delta, on which they do not depend, in
-/// `cache`, so that its tokens are told for that one alone.
+/// One line of JSON for each delta and way; `every_share`: also the ways of screening that agree less. Tokens are those
+/// of all forward and of all backward passes, a token of the pool being 1. The exact method finds the masked embeddings
+/// of the first delta, on which they do not depend, in `cache`, so that its tokens are told for that one alone.
 template <typename Questions>
-void print_screening(const Encoder& encoder, const Questions& questions, PassageCache& cache) {
+void print_screening(const Encoder& encoder, const Questions& questions, PassageCache& cache, bool every_share) {
   const auto count = static_cast<double>(questions.size());
   double pool = 0;
   for (const double delta : {0.2, 0.3}) {
@@ -114,6 +114,7 @@ void print_screening(const Encoder& encoder, const Questions& questions, Passage
       for (const double share : {-1.0, 0.0, 0.1, 0.25, 0.5}) {
         const bool gradient = share >= 0;
         if (!gradient && examine == MaskExamine::kAll) continue;  // the exact one
+        if (!every_share && (share > 0.1 || examine == MaskExamine::kAll)) continue;
         RagMaskOptions options = screened(deleting(delta), std::max(share, 0.0));
         options.examine = examine;
         if (!gradient) options.screen = MaskScreen::kNone;
