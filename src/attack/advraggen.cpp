@@ -10,7 +10,7 @@
 #include "casemate/core/hash.h"
 #include "casemate/core/progress.h"
 #include "casemate/core/utf8.h"
-#include "casemate/llm/language_model.h"
+#include "casemate/llm/sample_answers.h"
 #include "casemate/text/rouge.h"
 
 namespace casemate {
@@ -57,16 +57,16 @@ class Paraphrasing {
     for (int round = 0; round < options_.rounds; ++round) {
       const std::string task = prompt_text(best_text, trace.after, round > 0);
       std::vector<std::pair<double, std::string>> proposals;
-      for (int i = 0; i < options_.proposals; ++i) {
-        const auto text = propose(task, round, i, stop);
-        if (!text) return text.error();
-        if (blank_separated_words(*text).empty()) continue;  // an empty answer is no paraphrase
-        const auto rewards = score(*text);
+      const auto texts = propose(task, round, stop);
+      if (!texts) return texts.error();
+      for (const std::string& text : *texts) {
+        if (blank_separated_words(text).empty()) continue;  // an empty answer is no paraphrase
+        const auto rewards = score(text);
         if (!rewards) return rewards.error();
-        proposals.emplace_back(total(*rewards), *text);
+        proposals.emplace_back(total(*rewards), text);
         if (proposals.back().first > total(trace.after)) {
           trace.after = *rewards;
-          best_text = *text;
+          best_text = text;
         }
       }
       if (proposals.size() < 2) continue;
@@ -128,31 +128,42 @@ class Paraphrasing {
     return out;
   }
 
-  Result<std::string> propose(const std::string& task, int round, int number, const std::stop_token& stop) const {
+  /// What the model makes of `task`, `proposals` times. A round is kept as a whole, since an answer may depend in its
+  /// last digits on which others were drawn with it.
+  Result<std::vector<std::string>> propose(const std::string& task, int round, const std::stop_token& stop) const {
     const Prompt prompt =
         PromptBuilder::chat().system(kTask).user().untrusted(UntrustedText(task)).text("\nRewritten document:").build();
     GenerateOptions options;
     options.max_new_tokens = options_.max_new_tokens;
     options.temperature = options_.temperature;
-    options.seed = RandomStream(input_.seed, "attack/advraggen/" + target_.query_id + "/" + source_.id + "/" +
-                                                 std::to_string(round) + "/" + std::to_string(number))
-                       .next_u64();
+    std::vector<std::uint64_t> seeds;
+    std::string of = "proposals";
+    for (int i = 0; i < options_.proposals; ++i) {
+      seeds.push_back(RandomStream(input_.seed, "attack/advraggen/" + target_.query_id + "/" + source_.id + "/" +
+                                                    std::to_string(round) + "/" + std::to_string(i))
+                          .next_u64());
+      of += " " + std::to_string(seeds.back());
+    }
     const ModelInfo& model = input_.tools.model->info();
-    const std::string key =
-        "advraggen/" +
-        to_hex(blake2b(model.name + "\n" + model.file_hash + "\n" + std::to_string(options.seed) + "\n" +
-                       number_text(options.temperature) + "\n" + std::to_string(options.max_new_tokens) + "\n" + task));
+    const std::string key = "advraggen/" + to_hex(blake2b(model.name + "\n" + model.file_hash + "\n" + of + "\n" +
+                                                          number_text(options.temperature) + "\n" +
+                                                          std::to_string(options.max_new_tokens) + "\n" + task));
     CraftCache* cache = input_.tools.cache;
     if (cache != nullptr) {
-      if (auto kept = cache->find(key); kept) return *std::move(kept);
+      const auto kept = cache->find(key);
+      const Json texts = kept ? Json::parse(*kept, nullptr, false) : Json();
+      const bool whole = texts.is_array() && texts.size() == seeds.size() &&
+                         std::all_of(texts.begin(), texts.end(), [](const Json& each) { return each.is_string(); });
+      if (whole) return texts.get<std::vector<std::string>>();
     }
-    const auto generated = input_.tools.model->generate(prompt, options, stop);
+    const auto generated = sample_answers(*input_.tools.model, prompt, options, seeds, stop);
     if (!generated) return generated.error().in("advraggen, query " + UntrustedText(target_.query_id).for_log());
-    std::string text = to_valid_utf8(generated->text.bytes());
+    std::vector<std::string> texts;
+    for (const Generation& each : *generated) texts.push_back(to_valid_utf8(each.text.bytes()));
     if (cache != nullptr) {
-      if (Status put = cache->put(key, text); !put) return put.error();
+      if (Status put = cache->put(key, Json(texts).dump()); !put) return put.error();
     }
-    return text;
+    return texts;
   }
 
   const AdvRagGenOptions& options_;
