@@ -30,6 +30,8 @@ class Sealing(CliTest):
         self.assertEqual(stat.S_IMODE(os.stat(self.key).st_mode), 0o600)
         self.assertIn(self.made["public_key"], (self.root / "owner.key.pub").read_text())
         self.assertNotIn(self.made["public_key"], self.key.read_text())
+        missing = self.run_program("seal", self.store, "--key", self.root / "nowhere.key", code=None)
+        self.assertIn("seal --new-key FILE makes a key", missing.err)
         self.assertIn("overwritten", self.run_program("seal", "--new-key", self.key, code=2).err)
         os.chmod(self.key, 0o644)
         self.assertIn("chmod 600", self.seal("--key", self.key, code=2))

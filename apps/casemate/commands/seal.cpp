@@ -69,7 +69,11 @@ std::string seal_text(const Seal& seal) {
 
 int make_seal(Context& context, const SealChoice& choice) {
   const auto key = SigningKey::load(choice.key);
-  if (!key) return context.fail(key.error());
+  if (!key) {
+    Error error = key.error();
+    if (error.code == ErrorCode::kNotFound) error.message += " (casemate seal --new-key FILE makes a key)";
+    return context.fail(error);
+  }
   const auto store = context.open_store(choice.store, false);
   if (!store) return context.fail(store.error());
   const auto seal = seal_documents(**store, *key, choice.options, context.pool(), context.progress(), context.stop);
