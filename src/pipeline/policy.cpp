@@ -19,7 +19,8 @@ std::vector<Policy> make_all() {
   all.push_back(with_defences(
       "balanced-2026-11",
       "fragments vote (RAGPart, N=5, k=3), and what hangs on one piece loses it (RAGMask): some recall and time",
-      {{"ragpart", "{fragments: 5, combination: 3}"}, {"ragmask", "{perturb: delete, delta_relative: 0.3}"}}));
+      {{"ragpart", "{fragments: 5, combination: 3}"},
+       {"ragmask", "{perturb: delete, delta_relative: 0.3, examine: reachable}"}}));
   all.push_back(with_defences("fast-2026-11", "fragments vote (RAGPart, N=5, k=3): costs no time, and some recall",
                               {{"ragpart", "{fragments: 5, combination: 3}"}}));
   all.push_back(with_defences("off-2026-11", "no defence: exact dense retrieval, one prompt with all passages", {}));
@@ -33,7 +34,8 @@ std::vector<Policy> make_all() {
   all.push_back(with_defences(
       "strict-2026-11",
       "as balanced, by single fragments (k=1) and a finer mask: more recall lost, least poison in one place",
-      {{"ragpart", "{fragments: 5, combination: 1}"}, {"ragmask", "{perturb: delete, delta_relative: 0.2}"}}));
+      {{"ragpart", "{fragments: 5, combination: 1}"},
+       {"ragmask", "{perturb: delete, delta_relative: 0.2, examine: reachable}"}}));
   return all;
 }
 
