@@ -59,7 +59,7 @@ class AnswerExperimentRun {
   }
 
  private:
-  struct AnswerSlot {
+  struct Slot {
     const AnswerMethod* method = nullptr;
     const AnswerAttack* attack = nullptr;
     std::string file;
@@ -94,7 +94,7 @@ class AnswerExperimentRun {
 
   Status claim_folder() {
     ordered_json conditions = ordered_json::array();
-    for (const AnswerSlot& slot : conditions_) conditions.push_back(slot.method->name + " / " + slot.attack->name);
+    for (const Slot& slot : conditions_) conditions.push_back(slot.method->name + " / " + slot.attack->name);
     ordered_json budgets = ordered_json::array();
     for (const CertifyBudget& budget : experiment_.budgets) budgets.push_back(budget.name());
     ordered_json prompts = ordered_json::array();
@@ -122,7 +122,7 @@ class AnswerExperimentRun {
   }
 
   Status count_done() {
-    for (AnswerSlot& slot : conditions_) {
+    for (Slot& slot : conditions_) {
       const auto done = resume_log(path("queries/" + slot.file + ".jsonl"), ids_);
       if (!done) return done.error();
       slot.done = *done;
@@ -131,7 +131,7 @@ class AnswerExperimentRun {
     return {};
   }
 
-  Status ask(const AnswerSlot& slot, const AnswerItem& item) {
+  Status ask(const Slot& slot, const AnswerItem& item) {
     cost_.reset();
     auto outcome = outcome_of(slot, item);
     if (!outcome) {
@@ -151,7 +151,7 @@ class AnswerExperimentRun {
     return log->append(log_line(*outcome) + "\n");
   }
 
-  Result<AnswerOutcome> outcome_of(const AnswerSlot& slot, const AnswerItem& item) {
+  Result<AnswerOutcome> outcome_of(const Slot& slot, const AnswerItem& item) {
     AnswerOutcome out;
     out.query = item.id;
     const auto question = question_of(item, slot.method->task);
@@ -246,7 +246,7 @@ class AnswerExperimentRun {
 
   Status summarise() {
     std::vector<AnswerConditionLog> logs;
-    for (const AnswerSlot& slot : conditions_) {
+    for (const Slot& slot : conditions_) {
       auto outcomes = read_answer_log(path("queries/" + slot.file + ".jsonl"));
       if (!outcomes) return outcomes.error();
       logs.push_back(
@@ -269,7 +269,7 @@ class AnswerExperimentRun {
   AnswerSet data_;
   std::vector<AnswerItem> items_;
   std::vector<std::string> ids_;
-  std::vector<AnswerSlot> conditions_;
+  std::vector<Slot> conditions_;
   RobustParts robust_;
   std::optional<AnswerCost> cost_;  ///< of the last answer, without its certificates; only where all of it was computed
   AnswerRun out_;

@@ -190,14 +190,14 @@ class ExperimentRun {
   /// What chains leave to calibration is measured on questions that are not asked.
   Status calibrate(const DefenceServices& services) {
     const std::set<std::string_view> asked(asked_ids_.begin(), asked_ids_.end());
-    std::vector<AttackTarget> others;
+    std::vector<const AttackTarget*> others;
     for (const AttackTarget& question : data_.questions) {
-      if (!asked.contains(question.query_id)) others.push_back(question);
+      if (!asked.contains(question.query_id)) others.push_back(&question);
     }
     std::vector<AttackTarget> drawn;
     for (const std::size_t index : sample_questions(others.size(), kCalibrationQuestions, experiment_.seed))
-      drawn.push_back(others[index]);
-    CalibrationWork work{&store_->store(), services, kWorkTenant, drawn, experiment_.top_k, experiment_.seed};
+      drawn.push_back(*others[index]);
+    const CalibrationWork work{&store_->store(), services, kWorkTenant, drawn, experiment_.top_k, experiment_.seed};
     const auto found = calibrate_defences(experiment_.defences, work, progress_, stop_);
     if (!found) return found.error();
     return *found == "[]" ? Status() : write_file(path("calibrations.json"), *found + "\n");

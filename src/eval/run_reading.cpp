@@ -48,7 +48,7 @@ class ReadingRun {
   }
 
  private:
-  struct ReadingSlot {
+  struct Slot {
     std::size_t condition = 0;
     PassageReader* method = nullptr;
     std::string log;  ///< relative to the folder
@@ -117,7 +117,7 @@ class ReadingRun {
   }
 
   Status ask_all() {
-    for (ReadingSlot& slot : slots_) {
+    for (Slot& slot : slots_) {
       const auto done = resume_log(path(slot.log), ids_);
       if (!done) return done.error();
       slot.done = *done;
@@ -126,7 +126,7 @@ class ReadingRun {
     std::uint64_t reported = 0;
     // A question at a time, so that what the model read of its passages serves all conditions.
     for (std::size_t q = 0; q < asked_.size(); ++q) {
-      for (const ReadingSlot& slot : slots_) {
+      for (const Slot& slot : slots_) {
         progress_.update(++reported);
         if (slot.done > q) continue;
         const auto line = answer_line(slot, q);
@@ -141,7 +141,7 @@ class ReadingRun {
   }
 
   /// Passages that a method reads: the first of the ranking.
-  std::vector<std::pair<std::string, PromptPassage>> read_of(const ReadingSlot& slot, std::size_t q) const {
+  std::vector<std::pair<std::string, PromptPassage>> read_of(const Slot& slot, std::size_t q) const {
     std::vector<std::pair<std::string, PromptPassage>> out;
     const nlohmann::json& fields = rankings_[slot.condition][q].fields;
     const auto hits = fields.find("hits");
@@ -162,7 +162,7 @@ class ReadingRun {
     return out;
   }
 
-  Result<std::string> answer_line(const ReadingSlot& slot, std::size_t q) {
+  Result<std::string> answer_line(const Slot& slot, std::size_t q) {
     const AttackTarget& query = asked_[q];
     const auto passages = read_of(slot, q);
     std::vector<PromptPassage> texts;
@@ -213,7 +213,7 @@ class ReadingRun {
   }
 
   /// The passages that were read, with what the defences said of them, for the report.
-  void copy_ranking(const ReadingSlot& slot, std::size_t q, std::size_t read, ordered_json& line) const {
+  void copy_ranking(const Slot& slot, std::size_t q, std::size_t read, ordered_json& line) const {
     const nlohmann::json& fields = rankings_[slot.condition][q].fields;
     line["hits"] = ordered_json::array();
     const auto hits = fields.find("hits");
@@ -277,7 +277,7 @@ class ReadingRun {
                  {"passages_read", std::to_string(experiment_.passages)},
                  {"seed", std::to_string(experiment_.seed)}};
     if (options_.quick) run.facts.emplace_back("quick", "yes: a small sample, for a look");
-    for (const ReadingSlot& slot : slots_) {
+    for (const Slot& slot : slots_) {
       RunCondition condition;
       condition.attack = conditions_[slot.condition].attack;
       condition.defence = slot.defence(conditions_);
@@ -313,7 +313,7 @@ class ReadingRun {
   std::vector<std::string> ids_;
   std::vector<PlantedRecord> planted_;             ///< by attack
   std::vector<std::vector<RunLogLine>> rankings_;  ///< by condition
-  std::vector<ReadingSlot> slots_;
+  std::vector<Slot> slots_;
   std::string kept_for_;                 ///< the query whose answers are kept
   std::map<std::string, Reading> kept_;  ///< by method and passages
 };
