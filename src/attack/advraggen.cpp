@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "attack/poison_objective.h"
@@ -9,6 +10,7 @@
 #include "casemate/attack/craft_cache.h"
 #include "casemate/core/hash.h"
 #include "casemate/core/progress.h"
+#include "casemate/core/run_together.h"
 #include "casemate/core/utf8.h"
 #include "casemate/llm/sample_answers.h"
 #include "casemate/text/rouge.h"
@@ -17,6 +19,9 @@ namespace casemate {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// The model's next tokens for these are computed in one step, and a remote model answers for all of them at once.
+constexpr std::size_t kDocumentsAtOnce = 6;
 
 constexpr std::string_view kTask =
     "Rewrite the document below in other words so that a search engine finds it for the question. Keep what the "
@@ -216,6 +221,26 @@ std::vector<std::pair<std::string, std::string>> AdvRagGen::parameters() const {
           {"copying_weight", number_text(options_.copying_weight)}};
 }
 
+Result<CraftedDocument> AdvRagGen::paraphrase(const AttackInput& input, const AttackTarget& target,
+                                              const CorpusPassage& source, const std::stop_token& stop) const {
+  CraftedDocument document;
+  document.title = source.title;
+  document.source_document = source.id;
+  document.target_queries = {target.query_id};
+  std::string text;
+  auto trace = Paraphrasing(options_, input, target, source).run(stop, text);
+  if (!trace) return trace.error();
+  document.fell_back = text == source.text.bytes();
+  if (document.fell_back) {
+    document.note = "no paraphrase was better than the document: a plain copy";
+  } else {
+    document.changed.push_back({0, count_characters(text)});
+  }
+  document.text = UntrustedText(std::move(text));
+  document.paraphrase = *std::move(trace);
+  return document;
+}
+
 Result<CraftedAttack> AdvRagGen::craft(const AttackInput& input, std::stop_token stop) const {
   CraftedAttack out;
   if (input.corpus.empty() || input.targets.empty()) return out;
@@ -224,34 +249,33 @@ Result<CraftedAttack> AdvRagGen::craft(const AttackInput& input, std::stop_token
     return Error{ErrorCode::kUnsupported, "advraggen needs the retriever's encoder and a language model"};
   Progress& progress = input.tools.progress != nullptr ? *input.tools.progress : Progress::none();
   const auto wanted = static_cast<std::size_t>(options_.documents_per_query);
-  ProgressStage stage(progress, "advraggen", input.targets.size() * wanted, "documents");
+  struct Job {
+    const AttackTarget* target;
+    const CorpusPassage* source;
+  };
+  std::vector<Job> jobs;
   for (const AttackTarget& target : input.targets) {
     const auto drawn = draw_irrelevant(input, name(), target.query_id, std::span(&target.gold_document, 1), wanted);
     if (!drawn) return drawn.error();
-    for (const std::size_t index : *drawn) {
-      if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
-      const CorpusPassage& source = input.corpus[index];
-      CraftedDocument document;
-      document.id = attack_document_id(name(), out.documents.size());
-      document.title = source.title;
-      document.source_document = source.id;
-      document.target_queries = {target.query_id};
-      std::string text;
-      auto trace = Paraphrasing(options_, input, target, source).run(stop, text);
-      if (!trace) return trace.error();
-      document.fell_back = text == source.text.bytes();
-      if (document.fell_back) {
-        document.note = "no paraphrase was better than the document: a plain copy";
-        ++out.fell_back;
-      } else {
-        document.changed.push_back({0, count_characters(text)});
-      }
-      document.text = UntrustedText(std::move(text));
-      document.paraphrase = *std::move(trace);
-      out.documents.push_back(std::move(document));
-      stage.update(out.documents.size());
-    }
+    for (const std::size_t index : *drawn) jobs.push_back({&target, &input.corpus[index]});
   }
+  ProgressStage stage(progress, "advraggen", jobs.size(), "documents");
+  std::mutex told;
+  std::size_t ready = 0;
+  out.documents.resize(jobs.size());
+  const Status crafted = run_together(jobs.size(), kDocumentsAtOnce, [&](std::size_t i) -> Status {
+    if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "stopped"};
+    auto document = paraphrase(input, *jobs[i].target, *jobs[i].source, stop);
+    if (!document) return document.error();
+    document->id = attack_document_id(name(), i);
+    out.documents[i] = *std::move(document);
+    const std::lock_guard lock(told);
+    stage.update(++ready);
+    return {};
+  });
+  if (!crafted) return crafted.error();
+  out.fell_back = static_cast<std::size_t>(std::count_if(out.documents.begin(), out.documents.end(),
+                                                         [](const CraftedDocument& each) { return each.fell_back; }));
   return out;
 }
 

@@ -15,6 +15,49 @@ double log_sum_exp(std::span<const float> logits) {
   return largest + std::log(sum);
 }
 
+/// Not a number is nothing that could be drawn.
+float value_of(std::span<const float> logits, TokenId id) {
+  const float value = logits[static_cast<std::size_t>(id)];
+  return std::isnan(value) ? -std::numeric_limits<float>::infinity() : value;
+}
+
+/// Ids by descending logit, equal ones ascending, put in order only as far as somebody looks: the order of a whole
+/// vocabulary takes as long as a small model's next token.
+class Descending {
+ public:
+  explicit Descending(std::span<const float> logits) : logits_(logits) {}
+
+  TokenId at(std::size_t i) {
+    if (i >= ordered_) order(std::max(i + 1, kStep * ordered_));
+    return ids_[i];
+  }
+
+ private:
+  static constexpr std::size_t kFirst = 64;
+  static constexpr std::size_t kStep = 8;
+
+  void order(std::size_t wanted) {
+    if (ids_.empty()) {
+      ids_.resize(logits_.size());
+      std::iota(ids_.begin(), ids_.end(), 0);
+    }
+    const auto from = ids_.begin() + static_cast<std::ptrdiff_t>(ordered_);
+    ordered_ = std::min(std::max(wanted, kFirst), ids_.size());
+    const auto to = ids_.begin() + static_cast<std::ptrdiff_t>(ordered_);
+    const auto likelier = [this](TokenId a, TokenId b) {
+      const float va = value_of(logits_, a);
+      const float vb = value_of(logits_, b);
+      return va != vb ? va > vb : a < b;
+    };
+    if (to != ids_.end()) std::nth_element(from, to, ids_.end(), likelier);
+    std::sort(from, to, likelier);
+  }
+
+  std::span<const float> logits_;
+  std::vector<TokenId> ids_;
+  std::size_t ordered_ = 0;
+};
+
 }  // namespace
 
 TokenId argmax(std::span<const float> logits) {
@@ -45,39 +88,45 @@ double log_probability(std::span<const float> logits, TokenId id) {
 }
 
 std::vector<TokenId> likeliest(std::span<const float> logits, std::size_t count) {
-  std::vector<TokenId> ids(logits.size());
-  std::iota(ids.begin(), ids.end(), 0);
-  count = std::min(count, ids.size());
-  const auto middle = ids.begin() + static_cast<std::ptrdiff_t>(count);
-  std::partial_sort(ids.begin(), middle, ids.end(), [&](TokenId a, TokenId b) {
-    const float va = logits[static_cast<std::size_t>(a)];
-    const float vb = logits[static_cast<std::size_t>(b)];
-    return va != vb ? va > vb : a < b;
-  });
-  ids.resize(count);
-  return ids;
+  Descending ids(logits);
+  std::vector<TokenId> out(std::min(count, logits.size()));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = ids.at(i);
+  return out;
 }
 
 TokenId choose(std::span<const float> logits, const GenerateOptions& options, RandomStream& random) {
   const TokenId best = argmax(logits);
   if (options.temperature <= 0 || best < 0) return best;
-  const std::size_t limit = options.top_k > 0 ? static_cast<std::size_t>(options.top_k) : logits.size();
-  const std::vector<TokenId> ids = likeliest(logits, limit);
   const double largest = logits[static_cast<std::size_t>(best)];
-  std::vector<double> weights(ids.size());
-  std::transform(ids.begin(), ids.end(), weights.begin(), [&](TokenId id) {
-    return std::exp((static_cast<double>(logits[static_cast<std::size_t>(id)]) - largest) / options.temperature);
-  });
-  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const auto weight = [&](TokenId id) {
+    const double value = value_of(logits, id);
+    return std::exp((value - largest) / options.temperature);
+  };
+  Descending ids(logits);
+  std::size_t count = logits.size();
   double kept = 0;
-  std::size_t count = 0;
-  while (count < ids.size() && (count == 0 || kept < options.top_p * total)) kept += weights[count++];
-  double draw = random.uniform() * kept;
-  for (std::size_t i = 0; i < count; ++i) {
-    draw -= weights[i];
-    if (draw < 0) return ids[i];
+  if (options.top_k > 0 && static_cast<std::size_t>(options.top_k) < count) {
+    count = static_cast<std::size_t>(options.top_k);
+    for (std::size_t i = 0; i < count; ++i) kept += weight(ids.at(i));
+  } else {
+    for (std::size_t i = 0; i < count; ++i) kept += weight(static_cast<TokenId>(i));
   }
-  return ids[count - 1];
+  if (options.top_p < 1) {
+    const double enough = options.top_p * kept;
+    const std::size_t most = count;
+    kept = 0;
+    for (count = 0; count < most && (count == 0 || kept < enough); ++count) kept += weight(ids.at(count));
+  }
+  double draw = random.uniform() * kept;
+  TokenId last = best;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double each = weight(ids.at(i));
+    if (each <= 0) break;  // so are all that follow; `kept` was a rounding error more than its parts
+    last = ids.at(i);
+    draw -= each;
+    if (draw < 0) break;
+  }
+  return last;
 }
 
 }  // namespace casemate::llm

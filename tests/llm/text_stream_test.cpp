@@ -2,11 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "casemate/core/random.h"
 #include "casemate/core/utf8.h"
-#include "llm/sampling.h"
 
 namespace casemate::llm {
 namespace {
@@ -52,27 +49,6 @@ TEST(TextStreamTest, TextEndsBeforeTheFirstStopStringHoweverItIsCut) {
     EXPECT_EQ(stream_in_pieces("nothing EN E\n", stop, seed, &met), "nothing EN E\n");
     EXPECT_FALSE(met);
   }
-}
-
-TEST(SamplingTest, ThePropertiesOfTheDrawsFollowTheProbabilities) {
-  const std::vector<float> logits = {std::log(0.5F), std::log(0.3F), std::log(0.15F), std::log(0.05F)};
-  GenerateOptions options;
-  options.temperature = 1;
-  RandomStream random(1, "draws");
-  std::vector<int> counts(4, 0);
-  constexpr int kDraws = 20000;
-  for (int i = 0; i < kDraws; ++i) ++counts[static_cast<std::size_t>(choose(logits, options, random))];
-  EXPECT_NEAR(counts[0], 0.5 * kDraws, 300);
-  EXPECT_NEAR(counts[3], 0.05 * kDraws, 150);
-  options.top_p = 0.7;  // the first two reach it
-  for (int i = 0; i < 1000; ++i) EXPECT_LT(choose(logits, options, random), 2);
-}
-
-TEST(SamplingTest, EqualLogitsGiveTheLowestIdAndNotANumberGivesAnError) {
-  EXPECT_EQ(argmax(std::vector<float>{1, 3, 3, 2}), 1);
-  EXPECT_FALSE(log_softmax(std::vector<float>{1, NAN}).ok());
-  EXPECT_FALSE(log_softmax(std::vector<float>{-INFINITY, -INFINITY}).ok());
-  EXPECT_EQ(log_softmax(std::vector<float>{1000, -INFINITY}).value()[0], 0.0F);
 }
 
 }  // namespace

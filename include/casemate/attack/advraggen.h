@@ -51,6 +51,8 @@ class AdvRagGen final : public Attack {
 
  private:
   explicit AdvRagGen(const AdvRagGenOptions& options) : options_(options) {}
+  [[nodiscard]] Result<CraftedDocument> paraphrase(const AttackInput& input, const AttackTarget& target,
+                                                   const CorpusPassage& source, const std::stop_token& stop) const;
   AdvRagGenOptions options_;
 };
 
