@@ -2,6 +2,7 @@
 #include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "casemate/core/elapsed.h"
 #include "casemate/core/file_system.h"
@@ -44,6 +45,7 @@ std::vector<LeakageSlot> slots_of(const LeakageExperiment& experiment) {
       }
     }
   }
+  std::stable_partition(out.begin(), out.end(), [](const LeakageSlot& slot) { return slot.which == LeakCase::kClean; });
   return out;
 }
 
@@ -85,13 +87,16 @@ class LeakageExperimentRun {
     progress_.begin("answers", slots_.size() * corpus_.ids().size(), "answers");
     std::uint64_t reported = 0;
     for (std::size_t q = 0; q < corpus_.ids().size(); ++q) {
-      for (std::size_t i = 0; i < slots_.size(); ++i) {
-        const LeakageSlot& slot = slots_[i];
-        progress_.update(++reported);
-        if (Status ready = prepare(i, q); !ready) return ready.error();
-        if (slot.done > q) continue;
-        if (Status asked = ask(slot, corpus_.questions()[q]); !asked) return asked.error();
-        ++done.asked;
+      bool prepared = false;
+      for (const LeakageSlot& slot : slots_) {
+        if (slot.which != LeakCase::kClean && !std::exchange(prepared, true)) {
+          if (Status ready = prepare(q, reported); !ready) return ready.error();
+        }
+        if (slot.done <= q) {
+          if (Status asked = ask(slot, corpus_.questions()[q]); !asked) return asked.error();
+          ++done.asked;
+        }
+        show(++reported);
       }
     }
     progress_.end();
@@ -148,22 +153,26 @@ class LeakageExperimentRun {
     return claim_run_folder(out_, {"queries"}, text);
   }
 
-  /// At the first instruction of a mode and case: the answers to all of them are written together.
-  Status prepare(std::size_t first, std::size_t question) const {
-    const auto together = [&](std::size_t i) {
-      return slots_[i].mode == slots_[first].mode && slots_[i].which == slots_[first].which;
-    };
-    if (first > 0 && together(first - 1)) return {};
+  /// All that is asked about one question, side by side. Clean questions are not among it: they come before, one by
+  /// one, so that a mode's time is its own.
+  Status prepare(std::size_t question, std::uint64_t reported) {
     std::vector<LeakQuestion> asked;
-    for (std::size_t i = first; i < slots_.size() && together(i); ++i) {
-      if (slots_[i].done > question) continue;
-      const auto text = corpus_.ask(slots_[i].which, slots_[i].instruction, corpus_.questions()[question], stop_);
-      if (!text) continue;  // told when it is asked
-      auto chunks = corpus_.retrieve(*text, experiment_.passages);
-      if (chunks) asked.push_back({text->text, *std::move(chunks)});
+    // By mode, so that what two modes have in common is there when the second one asks for it.
+    for (std::size_t mode = 0; mode < experiment_.modes.size(); ++mode) {
+      for (const LeakageSlot& slot : slots_) {
+        if (slot.mode != mode || slot.which == LeakCase::kClean || slot.done > question) continue;
+        const auto text = corpus_.ask(slot.which, slot.instruction, corpus_.questions()[question], stop_);
+        if (!text) continue;  // told when it is asked
+        auto chunks = corpus_.retrieve(*text, experiment_.passages);
+        if (chunks) asked.push_back({mode, static_cast<std::size_t>(slot.which), text->text, *std::move(chunks)});
+      }
     }
-    if (asked.size() < 2) return {};
-    return answers_.prepare(slots_[first].mode, asked, stop_);
+    return answers_.prepare(asked, stop_, [&](std::size_t ready) { show(reported + ready); });
+  }
+
+  /// What is prepared counts as done, and is asked for from memory afterwards.
+  void show(std::uint64_t answers) {
+    if (answers > shown_) progress_.update(shown_ = answers);
   }
 
   Status ask(const LeakageSlot& slot, const AttackTarget& question) {
@@ -233,6 +242,7 @@ class LeakageExperimentRun {
   std::stop_token stop_;
   std::vector<LeakageSlot> slots_;
   std::map<std::string, std::vector<double>> seconds_;
+  std::uint64_t shown_ = 0;
 };
 
 }  // namespace

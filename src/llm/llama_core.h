@@ -9,6 +9,7 @@
 
 #include "casemate/core/hash.h"
 #include "casemate/llm/llama_model.h"
+#include "llm/fixed_prefixes.h"
 #include "llm/llama_attention.h"
 #include "llm/llama_session.h"
 #include "llm/llama_streams.h"
@@ -37,6 +38,7 @@ struct LlamaCore {
   AttentionTap tap;                    ///< of `main`
   std::unique_ptr<LlamaSession> main;  ///< one stream, for everything but batches and attention without an answer
   std::vector<TokenId> kept;           ///< tokens computed as a prompt in `main`
+  FixedPrefixes fixed_prefixes;        ///< of prompts in `main`; with a turn held
   std::optional<LlamaStreams> streams;
 
   mutable std::mutex usage_mutex;
@@ -54,9 +56,13 @@ struct LlamaCore {
   [[nodiscard]] Status check_prompt(std::span<const TokenId> tokens) const;
   [[nodiscard]] Result<std::unique_ptr<LlamaSession>> make_session(int stream_count, int tokens_per_stream,
                                                                    AttentionTap* watched_by = nullptr) const;
-  /// Brings `main` to the state after `tokens`, logits of the last one ready. Returns how many came from the cache.
+  /// Brings `main` to the state after `tokens`, logits of the last one ready. Returns how many came from the cache. The
+  /// first `fixed` of them come again before other texts (instructions, examples): their state is kept.
   /// With one of `main_turns` and a turn held.
-  [[nodiscard]] Result<std::size_t> prepare(std::span<const TokenId> tokens, const std::stop_token& stop);
+  [[nodiscard]] Result<std::size_t> prepare(std::span<const TokenId> tokens, const std::stop_token& stop,
+                                            std::size_t fixed = 0);
+  /// Brings `main` to the state after what a prompt begins with. Returns how many came from the cache.
+  [[nodiscard]] Result<std::size_t> begin_prompt(std::span<const TokenId> prefix, const std::stop_token& stop);
 };
 
 /// Starts a batch; see LanguageModel::start_batch.

@@ -6,12 +6,11 @@
 
 #include "casemate/core/thread_pool.h"
 #include "casemate/core/untrusted_text.h"
-#include "llm/gbnf.h"
 #include "llm/llama_adapter.h"
+#include "llm/llama_answer.h"
 #include "llm/llama_core.h"
 #include "llm/llama_file.h"
 #include "llm/sampling.h"
-#include "llm/text_stream.h"
 
 namespace casemate {
 namespace llm {
@@ -41,73 +40,53 @@ Result<std::unique_ptr<LlamaSession>> LlamaCore::make_session(int stream_count, 
   return LlamaSession::create(model.get(), pool.get(), session);
 }
 
-Result<std::size_t> LlamaCore::prepare(std::span<const TokenId> tokens, const std::stop_token& stop) {
-  if (auto status = check_prompt(tokens); !status) return status.error();
-  const std::size_t reused = reusable_tokens(common_prefix(kept, tokens), tokens.size());
+Result<std::size_t> LlamaCore::begin_prompt(std::span<const TokenId> prefix, const std::stop_token& stop) {
+  if (const std::string* state = fixed_prefixes.find(prefix); state != nullptr) {
+    kept.clear();
+    if (main->load(0, *state)) {
+      kept.assign(prefix.begin(), prefix.end());
+      return prefix.size();
+    }
+  }
+  const std::size_t reused = reusable_tokens(common_prefix(kept, prefix), prefix.size());
   main->truncate(0, reused);
   kept.resize(reused);
-  if (auto status = main->prefill(0, tokens, reused, stop); !status) {
-    main->truncate(0, 0);
-    kept.clear();
-    return status.error();
-  }
-  kept.assign(tokens.begin(), tokens.end());
-  count(tokens.size() - reused, reused);
+  if (auto status = main->prefill(0, prefix, reused, stop); !status) return status.error();
+  kept.assign(prefix.begin(), prefix.end());
+  if (auto state = main->save(0)) fixed_prefixes.keep(prefix, *std::move(state));
   return reused;
 }
 
+Result<std::size_t> LlamaCore::prepare(std::span<const TokenId> tokens, const std::stop_token& stop,
+                                       std::size_t fixed) {
+  if (auto status = check_prompt(tokens); !status) return status.error();
+  const auto compute = [&]() -> Result<std::size_t> {
+    std::size_t known = common_prefix(kept, tokens);
+    // Where a whole piece follows, so that the pieces are those of a prompt that is read from a cache.
+    const bool is_worth_keeping = fixed >= kShortestFixedPrefix && fixed + kSmallestPiece <= tokens.size();
+    if (known < fixed && is_worth_keeping) {
+      const auto begun = begin_prompt(tokens.first(fixed), stop);
+      if (!begun) return begun.error();
+      known = *begun;
+    }
+    const std::size_t from = reusable_tokens(common_prefix(kept, tokens), tokens.size());
+    main->truncate(0, from);
+    kept.resize(from);
+    if (auto status = main->prefill(0, tokens, from, stop); !status) return status.error();
+    return std::min(known, from);
+  };
+  const auto reused = compute();
+  if (!reused) {
+    main->truncate(0, 0);
+    kept.clear();
+    return reused.error();
+  }
+  kept.assign(tokens.begin(), tokens.end());
+  count(tokens.size() - *reused, *reused);
+  return *reused;
+}
+
 namespace {
-
-/// A grammar's state; does nothing where the grammar is empty.
-class Grammar {
- public:
-  static Result<Grammar> create(const LlamaCore& core, const std::string& text) {
-    Grammar grammar;
-    if (text.empty()) return grammar;
-    const LogScope log(core.options.log);
-    const llama_vocab* vocabulary = llama_model_get_vocab(core.model.get());
-    const IsToken is_token = [vocabulary](std::string_view name) {
-      llama_token tokens[2];
-      return llama_tokenize(vocabulary, name.data(), static_cast<std::int32_t>(name.size()), tokens, 2, false, true) ==
-             1;
-    };
-    if (Status good = check_gbnf(text, is_token); !good) return good.error().in("grammar is not valid GBNF");
-    std::string reason;
-    try {
-      grammar.sampler_.reset(llama_sampler_init_grammar(vocabulary, text.c_str(), "root"));
-      reason = log.last_error();
-    } catch (const std::exception& failure) {
-      reason = failure.what();
-    }
-    if (grammar.sampler_ == nullptr)
-      return Error{ErrorCode::kInvalidOption, "grammar is refused by llama.cpp: " + UntrustedText(reason).for_log(200)};
-    return grammar;
-  }
-
-  /// `logits` with what the grammar forbids at minus infinity.
-  std::span<const float> apply(std::span<const float> logits) {
-    if (sampler_ == nullptr) return logits;
-    masked_.assign(logits.begin(), logits.end());
-    candidates_.clear();
-    for (std::size_t i = 0; i < logits.size(); ++i) {
-      candidates_.push_back({static_cast<llama_token>(i), logits[i], 0.0F});
-    }
-    llama_token_data_array array{candidates_.data(), candidates_.size(), -1, false};
-    llama_sampler_apply(sampler_.get(), &array);
-    for (std::size_t i = 0; i < array.size; ++i) {
-      masked_[static_cast<std::size_t>(array.data[i].id)] = array.data[i].logit;
-    }
-    return masked_;
-  }
-  void accept(TokenId id) {
-    if (sampler_ != nullptr) llama_sampler_accept(sampler_.get(), id);
-  }
-
- private:
-  LlamaSamplerHandle sampler_;
-  std::vector<float> masked_;
-  std::vector<llama_token_data> candidates_;
-};
 
 class LlamaLanguageModel final : public LanguageModel {
  public:
@@ -135,37 +114,26 @@ class LlamaLanguageModel final : public LanguageModel {
                               const OnText& on_text) override {
     auto tokens = tokenize_prompt(prompt);
     if (!tokens) return tokens.error();
-    return generate_tokens(tokens->ids, options, std::move(stop), on_text);
+    return answer(tokens->ids, fixed_tokens(prompt, *tokens), options, stop, on_text);
   }
 
   Result<Generation> generate_tokens(std::span<const TokenId> prompt, const GenerateOptions& options,
                                      std::stop_token stop, const OnText& on_text) override {
-    if (auto status = validate(options); !status) return status.error();
-    auto grammar = Grammar::create(*core_, options.grammar);
-    if (!grammar) return grammar.error();
-    if (!core_->main_turns.lock_unless(stop)) return core_->in_model(stopped());
-    const std::lock_guard whole(core_->main_turns, std::adopt_lock);
-    const LogScope log(core_->options.log);
-    core_->count(0, 0, 1);
-    const auto reused = read_prompt(prompt, stop);
-    if (!reused) return core_->in_model(reused.error());
-    auto generation = go_on(prompt, options, stop, on_text, *grammar);
-    if (generation) generation->cached_tokens = *reused;
-    return generation;
+    return answer(prompt, 0, options, stop, on_text);
   }
 
   Result<Generation> generate_with_attention(std::span<const TokenId> prompt, const GenerateOptions& options,
                                              const AttentionVisitor& visitor, std::stop_token stop) override {
     if (auto status = validate(options); !status) return status.error();
-    auto grammar = Grammar::create(*core_, options.grammar);
+    auto grammar = LlamaGrammar::create(*core_, options.grammar);
     if (!grammar) return grammar.error();
     if (!core_->main_turns.lock_unless(stop)) return core_->in_model(stopped());
-    const std::lock_guard whole(core_->main_turns, std::adopt_lock);
+    std::unique_lock whole(core_->main_turns, std::adopt_lock);
     const LogScope log(core_->options.log);
     core_->count(0, 0, 1);
     const Watch watch(core_->tap, visitor);
     if (auto status = read_watched(prompt, stop); !status) return core_->in_model(status.error());
-    return go_on(prompt, options, stop, {}, *grammar, true);
+    return answer_prompt(*core_, whole, {prompt, options, {}, *grammar, true}, stop);
   }
 
   Result<std::vector<float>> next_token_log_probabilities(std::span<const TokenId> prompt,
@@ -237,13 +205,29 @@ class LlamaLanguageModel final : public LanguageModel {
     AttentionTap& tap_;
   };
 
+  Result<Generation> answer(std::span<const TokenId> prompt, std::size_t fixed, const GenerateOptions& options,
+                            const std::stop_token& stop, const OnText& on_text) {
+    if (auto status = validate(options); !status) return status.error();
+    auto grammar = LlamaGrammar::create(*core_, options.grammar);
+    if (!grammar) return grammar.error();
+    if (!core_->main_turns.lock_unless(stop)) return core_->in_model(stopped());
+    std::unique_lock whole(core_->main_turns, std::adopt_lock);
+    const LogScope log(core_->options.log);
+    core_->count(0, 0, 1);
+    const auto reused = read_prompt(prompt, fixed, stop);
+    if (!reused) return core_->in_model(reused.error());
+    auto generation = answer_prompt(*core_, whole, {prompt, options, on_text, *grammar}, stop);
+    if (generation) generation->cached_tokens = *reused;
+    return generation;
+  }
+
   static Error stopped() { return {ErrorCode::kCancelled, "the caller asked to stop"}; }
 
-  /// A turn for the prompt, and one for each token that follows: batches of other threads go on in between.
-  Result<std::size_t> read_prompt(std::span<const TokenId> prompt, const std::stop_token& stop) {
+  /// A turn of its own: batches of other threads go on before the answer.
+  Result<std::size_t> read_prompt(std::span<const TokenId> prompt, std::size_t fixed, const std::stop_token& stop) {
     if (!core_->turns.lock_unless(stop)) return stopped();
     const std::lock_guard turn(core_->turns, std::adopt_lock);
-    return core_->prepare(prompt, stop);
+    return core_->prepare(prompt, stop, fixed);
   }
   /// The whole prompt anew: what a cache holds was computed when nobody watched.
   Status read_watched(std::span<const TokenId> prompt, const std::stop_token& stop) {
@@ -260,88 +244,8 @@ class LlamaLanguageModel final : public LanguageModel {
     core_->count(prompt.size(), 0);
     return {};
   }
-  Status read_token(const Row& row, bool watched, const std::stop_token& stop) {
-    if (!core_->turns.lock_unless(stop)) return stopped();
-    const std::lock_guard turn(core_->turns, std::adopt_lock);
-    const std::span one(&row, 1);
-    if (auto status = watched ? core_->tap.decode(*core_->main, one, stop) : core_->main->decode(one, stop); !status)
-      return status;
-    core_->count(1, 0);
-    return {};
-  }
-  void forget_answer(std::span<const TokenId> prompt) {
-    const std::lock_guard turn(core_->turns);
-    core_->main->truncate(0, prompt.size());
-  }
-
   /// Logits of the last row of the last decode.
   Result<std::span<const float>> last_logits() const { return core_->main->last_logits(); }
-
-  /// Answers the prompt that `main` has just read.
-  Result<Generation> go_on(std::span<const TokenId> prompt, const GenerateOptions& options, const std::stop_token& stop,
-                           const OnText& on_text, Grammar& grammar, bool watched = false) {
-    try {
-      auto generation = run(prompt, options, stop, on_text, grammar, watched);
-      forget_answer(prompt);
-      if (!generation) return core_->in_model(generation.error());
-      generation->prompt_tokens = prompt.size();
-      return generation;
-    } catch (const std::exception& failure) {
-      forget_answer(prompt);
-      return core_->in_model({ErrorCode::kModel, std::string("generation failed: ") + failure.what()});
-    }
-  }
-
-  /// `watched`: every token of the answer is read, the last one too, which nothing follows.
-  Result<Generation> run(std::span<const TokenId> prompt, const GenerateOptions& options, const std::stop_token& stop,
-                         const OnText& on_text, Grammar& grammar, bool watched) {
-    Generation out;
-    TextStream stream(options.stop, on_text);
-    RandomStream random(options.seed, "llm/sampling");
-    out.finish = FinishReason::kLength;
-    const std::size_t room = static_cast<std::size_t>(core_->context_tokens) - prompt.size();
-    const std::size_t most = std::min(static_cast<std::size_t>(options.max_new_tokens), room);
-    while (true) {
-      auto logits = last_logits();
-      if (!logits) return logits.error();
-      const std::span<const float> allowed = grammar.apply(*logits);
-      const TokenId id = choose(allowed, options, random);
-      if (id < 0)
-        return Error{ErrorCode::kModel, "no token is possible (not a number, or a grammar that ends nowhere)"};
-      if (core_->vocabulary->is_end(id)) {
-        out.finish = FinishReason::kEnd;
-        break;
-      }
-      grammar.accept(id);
-      if (options.top_log_probabilities > 0) out.positions.push_back(describe(allowed, id, options));
-      out.ids.push_back(id);
-      bool last = out.ids.size() >= most;
-      if (!stream.push(core_->vocabulary->piece(id, false))) {
-        out.finish = stream.met_stop_string() ? FinishReason::kStopString : FinishReason::kEnd;
-        last = true;
-      }
-      if (last && !watched) break;
-      const Row row{id, static_cast<std::int32_t>(prompt.size() + out.ids.size() - 1), 0, true};
-      if (auto status = read_token(row, watched, stop); !status) return status.error();
-      if (last) break;
-    }
-    stream.finish();
-    out.generated_tokens = out.ids.size();
-    out.text = UntrustedText(stream.text());
-    return out;
-  }
-
-  GeneratedPosition describe(std::span<const float> logits, TokenId id, const GenerateOptions& options) const {
-    const auto entry = [&](TokenId token) {
-      return TokenLogProbability{token, core_->vocabulary->piece(token, true), log_probability(logits, token)};
-    };
-    GeneratedPosition position;
-    position.chosen = entry(id);
-    for (const TokenId token : likeliest(logits, static_cast<std::size_t>(options.top_log_probabilities))) {
-      position.alternatives.push_back(entry(token));
-    }
-    return position;
-  }
 
   /// Computes `tokens`; the row at first + i predicts continuation[i].
   Result<ContinuationScore> score_rows(std::span<const TokenId> tokens, std::size_t first,

@@ -53,6 +53,16 @@ void LlamaTurns::unlock() {
   changed_.notify_all();
 }
 
+bool LlamaTurns::is_wanted() {
+  const std::lock_guard hold(mutex_);
+  return waiting_ > 0;
+}
+
+bool LlamaTurns::has_walkers() {
+  const std::lock_guard hold(mutex_);
+  return !walking_.empty();
+}
+
 void LlamaTurns::rest(const void* owner) {
   {
     const std::lock_guard hold(mutex_);
@@ -149,6 +159,14 @@ Status SequencePlaces::take(std::size_t count, std::size_t length, const PlaceLi
   changed_.notify_all();
   if (!mine) return cancelled();
   return {};
+}
+
+bool SequencePlaces::take_at_once(std::size_t count, std::size_t length, const PlaceLimits& most) {
+  const std::lock_guard hold(mutex_);
+  const auto self = std::this_thread::get_id();
+  if (takers_.contains(self) || !waiting_.empty() || !fits({count, length}, most)) return false;
+  takers_[self] = {count, length};
+  return true;
 }
 
 void SequencePlaces::give(std::thread::id taker) {

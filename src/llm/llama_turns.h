@@ -54,6 +54,10 @@ class LlamaTurns {
   /// False where `stop` was requested before it was this thread's turn.
   [[nodiscard]] bool lock_unless(const std::stop_token& stop);
   void unlock();
+  /// Somebody waits for a whole turn.
+  [[nodiscard]] bool is_wanted();
+  /// Steps were taken lately by somebody who is likely to be back.
+  [[nodiscard]] bool has_walkers();
 
   /// Computes steps of different owners, in one thread; must set the status of each.
   using Compute = std::function<void(std::span<LlamaStep* const> steps)>;
@@ -98,6 +102,8 @@ class SequencePlaces {
   /// is); Unavailable where this thread has some already, so that it would wait for itself; Cancelled.
   [[nodiscard]] Status take(std::size_t count, std::size_t length, const PlaceLimits& most,
                             const std::stop_token& stop);
+  /// The same without waiting: false where there is no room now, others wait for it, or this thread has some already.
+  [[nodiscard]] bool take_at_once(std::size_t count, std::size_t length, const PlaceLimits& most);
   /// Gives back what the thread `taker` took.
   void give(std::thread::id taker);
 

@@ -7,6 +7,7 @@
 
 #include "casemate/core/elapsed.h"
 #include "casemate/core/fifo_cache.h"
+#include "casemate/core/key_turns.h"
 #include "casemate/llm/generate_each.h"
 #include "casemate/llm/prompt_digest.h"
 #include "llm/text_stream.h"
@@ -52,6 +53,7 @@ std::vector<std::string> pieces_of(const LanguageModel& model, const Generation&
 struct RememberingModel::Memory {
   explicit Memory(std::size_t most) : texts(most) {}
   FifoCache<Digest, Remembered> texts;
+  KeyTurns<Digest> turns;
   std::atomic<double> saved{0};
 };
 
@@ -90,6 +92,7 @@ Result<Generation> RememberingModel::generate(const Prompt& prompt, const Genera
                                               std::stop_token stop, const OnText& on_text) {
   if (options.temperature != 0 || stop.stop_requested()) return model_.generate(prompt, options, stop, on_text);
   const Digest key = key_of(prompt, options);
+  const auto turn = memory_->turns.take(key);
   std::size_t shown = 0;
   bool enough = false;
   if (const auto known = memory_->texts.find(key)) {

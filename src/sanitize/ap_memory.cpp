@@ -7,6 +7,7 @@
 #include "casemate/core/elapsed.h"
 #include "casemate/core/fifo_cache.h"
 #include "casemate/core/hash.h"
+#include "casemate/core/key_turns.h"
 
 namespace casemate {
 namespace {
@@ -33,6 +34,7 @@ Digest key_of(const ModelInfo& model, const UntrustedText& question, std::span<c
 struct ApMemory::State {
   explicit State(std::size_t most) : found(most) {}
   FifoCache<Digest, Remembered> found;
+  KeyTurns<Digest> turns;
   std::atomic<double> saved{0};
 };
 
@@ -45,6 +47,7 @@ Result<ApKeywords> ApMemory::find(LanguageModel& model, const KeywordExtractor& 
                                   std::span<const ContextPassage> passages, const ApOptions& options,
                                   std::stop_token stop) {
   const Digest key = key_of(model.info(), question, passages, options);
+  const auto turn = state_->turns.take(key);
   if (auto known = state_->found.find(key)) {
     state_->saved += known->seconds;
     return std::move(known->keywords);

@@ -3,7 +3,9 @@ import pathlib
 import shutil
 import unittest
 
-from cli import TINY_MODEL, CliTest
+from cli import TINY_MODEL, CliTest, model_folder
+
+SMALL = "smollm2-135m-instruct-q4_1"
 
 
 class Models(CliTest):
@@ -56,6 +58,23 @@ class Models(CliTest):
 
     def test_an_unknown_model_names_the_nearest(self):
         self.assertIn("all-minilm-l6-v2", self.verify("all-minilm-l6", code=2).err)
+
+    def requantise(self, *words, code=0):
+        return self.run_program("models", "requantise", *words, "--models-folder", self.models, "--json", code=code)
+
+    @unittest.skipUnless(model_folder(SMALL), f"{SMALL} is not fetched")
+    def test_weights_in_another_format_are_a_model_of_their_own(self):
+        source = next(model_folder(SMALL).glob("*.gguf"))
+        info = self.requantise(source, "--to", "q8_0", "--name", "eight").json()
+        self.assertEqual((info["name"], info["purpose"], info["state"]), ("eight", "language-model", "present"))
+        self.assertGreater(pathlib.Path(info["path"]).stat().st_size, source.stat().st_size)
+        self.assertTrue(self.verify("eight").json()["ok"])
+        self.assertIn("eight", self.requantise(source, "--name", "eight", code=2).err)
+        self.assertIn("../x", self.requantise(source, "--name", "../x", code=2).err)
+        self.assertIn("q8_0", self.requantise(source, "--to", "q8_1", code=2).err)
+        self.requantise(self.root / "absent.gguf", code=2)
+        self.assertEqual([each.name for each in pathlib.Path(self.models).iterdir() if each.name[0] != "."], ["eight"])
+        self.assertEqual(list(pathlib.Path(self.models).glob(".requantise*")), [])
 
 
 if __name__ == "__main__":

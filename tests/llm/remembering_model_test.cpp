@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <semaphore>
+#include <thread>
+
 #include "testing/scripted_llm.h"
 
 namespace casemate {
@@ -121,6 +125,42 @@ TEST(RememberingModel, PreparedTextsAreThoseThatTheModelGivesByItself) {
   options.temperature = 1;
   EXPECT_EQ(remembering.prepare(prompts, options).error().code, ErrorCode::kInvalidArgument);
   EXPECT_TRUE(remembering.prepare({}, {}).ok());
+}
+
+/// A model whose answers take as long as somebody wants.
+class SlowModel final : public LanguageModel {
+ public:
+  explicit SlowModel(LanguageModel& model) : model_(model) {}
+  const ModelInfo& info() const noexcept override { return model_.info(); }
+  Capabilities capabilities() const noexcept override { return model_.capabilities(); }
+  Result<Generation> generate(const Prompt& prompt, const GenerateOptions& options, std::stop_token stop,
+                              const OnText& on_text) override {
+    ++calls;
+    ready.acquire();
+    return model_.generate(prompt, options, std::move(stop), on_text);
+  }
+  std::atomic<int> calls = 0;
+  std::counting_semaphore<> ready{0};
+
+ private:
+  LanguageModel& model_;
+};
+
+TEST(RememberingModel, WhatOneThreadIsComputingOthersWaitForAndAnotherTextDoesNot) {
+  const auto llm = model();
+  SlowModel slow(*llm);
+  RememberingModel remembering(slow);
+  std::vector<Seen> seen(4);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < 3; ++i) threads.emplace_back([&, i] { seen[i] = read(remembering, "sky", 100); });
+    threads.emplace_back([&] { seen[3] = read(remembering, "grass", 100); });
+    while (slow.calls < 2) std::this_thread::yield();  // the first of the sky's, and the grass
+    slow.ready.release(4);
+  }
+  EXPECT_EQ(slow.calls, 2);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(seen[i].text, " blue green red");
+  EXPECT_EQ(seen[3].text, " red");
 }
 
 }  // namespace

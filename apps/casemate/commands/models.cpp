@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "casemate/llm/requantise.h"
 #include "casemate/models/doctor.h"
 #include "command.h"
 #include "environment.h"
@@ -24,6 +27,7 @@ struct ModelsChoice {
   std::string passage_prefix;
   std::string pooling;
   std::string licence;
+  std::string format = "q8_0";
   bool hard_link = false;
 };
 
@@ -135,6 +139,15 @@ std::string name_from_path(const std::string& path) {
   return name;
 }
 
+int show_imported(const Context& context, const StoredModel& info) {
+  if (context.json) {
+    std::cout << info_json(info).dump() << '\n';
+  } else {
+    std::cout << info.entry.name << " (" << model_purpose_name(info.entry.purpose) << ") is at " << info.path << '\n';
+  }
+  return kDone;
+}
+
 int import(Context& context, const ModelsChoice& choice) {
   const auto models = context.models();
   if (!models) return context.fail(models.error());
@@ -154,13 +167,36 @@ int import(Context& context, const ModelsChoice& choice) {
     return context.fail({ErrorCode::kInvalidArgument, choice.from + ": gives no name for the model; use --name"});
   const auto info = models->import(choice.from, name, options, context.progress(), context.stop);
   if (!info) return context.fail(info.error());
-  if (context.json) {
-    std::cout << info_json(*info).dump() << '\n';
-  } else {
-    std::cout << info->entry.name << " (" << model_purpose_name(info->entry.purpose) << ") is at " << info->path
-              << '\n';
+  return show_imported(context, *info);
+}
+
+int requantise(Context& context, const ModelsChoice& choice) {
+  const auto models = context.models();
+  if (!models) return context.fail(models.error());
+  const auto from = context.model_path(choice.from);
+  if (!from) return context.fail(from.error());
+  const std::string name =
+      choice.import_name.empty() ? name_from_path(choice.from) + "-" + choice.format : choice.import_name;
+  // Beside the models, so that importing links and does not copy.
+  std::string folder = context.models_folder + "/.requantise-XXXXXX";
+  std::error_code ignored;
+  std::filesystem::create_directories(context.models_folder, ignored);
+  if (::mkdtemp(folder.data()) == nullptr)
+    return context.fail(io_error(errno, "create a folder in", context.models_folder));
+  const std::string file = folder + "/" + name_from_path(name) + ".gguf";
+  const Status written = requantise_model(*from, file, choice.format);
+  if (!written) {
+    std::filesystem::remove_all(folder, ignored);
+    return context.fail(written.error());
   }
-  return kDone;
+  ImportOptions options;
+  options.purpose = ModelPurpose::kLanguageModel;
+  options.licence = choice.licence;
+  options.hard_link = true;
+  const auto info = models->import(file, name, options, context.progress(), context.stop);
+  std::filesystem::remove_all(folder, ignored);
+  if (!info) return context.fail(info.error());
+  return show_imported(context, *info);
 }
 
 }  // namespace
@@ -187,10 +223,17 @@ std::function<int()> set_up_models(CLI::App& app, Context& context) {
   import_app->add_option("--pooling", choice->pooling, "mean or cls, where the folder does not say it");
   import_app->add_option("--licence", choice->licence, "for models list");
   import_app->add_flag("--hard-link", choice->hard_link, "link instead of copy");
-  return [choice, &context, list_app, pull_app, verify_app] {
+  CLI::App* requantise_app =
+      app.add_subcommand("requantise", "write a language model's weights in another format, under a name of its own");
+  requantise_app->add_option("from", choice->from, "name of a model that is here, or a .gguf file")->required();
+  requantise_app->add_option("--to", choice->format, "q8_0 (default), f16, bf16 or q4_0");
+  requantise_app->add_option("--name", choice->import_name, "its name here; default: FROM-FORMAT");
+  requantise_app->add_option("--licence", choice->licence, "for models list");
+  return [choice, &context, list_app, pull_app, verify_app, requantise_app] {
     if (list_app->parsed()) return list(context);
     if (pull_app->parsed()) return pull(context, *choice);
     if (verify_app->parsed()) return verify(context, *choice);
+    if (requantise_app->parsed()) return requantise(context, *choice);
     return import(context, *choice);
   };
 }

@@ -12,7 +12,8 @@ namespace casemate {
 /// prepare a context write the same summary or the same fact, and a greedy text does not change. What `on_text` sees is
 /// the same as the first time, piece by piece; where it ends a remembered text elsewhere than the first time, the text
 /// is computed again. Everything else goes to the model as it is. Not for servers, whose tenants must not share
-/// answers. Thread-safe as the model is, which must outlive it.
+/// answers. Thread-safe as the model is, which must outlive it; a text that one thread is computing, others wait for,
+/// so `on_text` must not ask for the same text.
 class RememberingModel final : public LanguageModel {
  public:
   /// At most `most` (>= 1; 0 counts as 1) texts are held; the oldest go first.

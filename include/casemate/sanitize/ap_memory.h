@@ -9,7 +9,8 @@
 namespace casemate {
 
 /// Keywords of questions and contexts that were asked before: in an experiment several modes start from the same ones.
-/// Not for servers, whose tenants must not share what was found. Thread-safe as far as the models are.
+/// Not for servers, whose tenants must not share what was found. Thread-safe as far as the models are; what one thread
+/// is looking for, others wait for.
 class ApMemory {
  public:
   /// At most `most` (>= 1; 0 counts as 1) results are held; the oldest go first.
