@@ -139,4 +139,52 @@ std::vector<std::size_t> sample_questions(std::size_t questions, std::size_t cou
   return all;
 }
 
+void shrink_corpus(DataSet& data, std::span<const std::string> asked, std::size_t count, std::uint64_t seed) {
+  if (count == 0 || count >= data.passages.size()) return;
+  const auto answering = [&](std::size_t question) {
+    std::vector<std::string> out = {data.questions[question].gold_document};
+    if (data.judgements.empty()) return out;
+    for (const auto& [document, grade] : data.judgements[question]) {
+      if (grade > 0) out.push_back(document);
+    }
+    return out;
+  };
+  const std::set<std::string_view> ids(asked.begin(), asked.end());
+  std::set<std::string> kept;
+  for (std::size_t q = 0; q < data.questions.size(); ++q) {
+    if (!ids.contains(data.questions[q].query_id)) continue;
+    for (std::string& document : answering(q)) kept.insert(std::move(document));
+  }
+  std::vector<std::size_t> others;
+  std::size_t there = 0;
+  for (std::size_t p = 0; p < data.passages.size(); ++p) {
+    if (kept.contains(data.passages[p].id)) {
+      ++there;
+    } else {
+      others.push_back(p);
+    }
+  }
+  RandomStream random(seed, "eval/shrink-corpus");
+  for (std::size_t i = 0; there < count && i < others.size(); ++i, ++there) {
+    std::swap(others[i], others[i + random.below(others.size() - i)]);
+    kept.insert(data.passages[others[i]].id);
+  }
+  std::erase_if(data.passages, [&](const CorpusPassage& each) { return !kept.contains(each.id); });
+  std::vector<AttackTarget> questions;
+  std::vector<Judgements> judgements;
+  for (std::size_t q = 0; q < data.questions.size(); ++q) {
+    const auto documents = answering(q);
+    const bool has_all = std::all_of(documents.begin(), documents.end(), [&](const std::string& document) {
+      return document.empty() || kept.contains(document);
+    });
+    if (!has_all) continue;
+    if (!data.judgements.empty()) judgements.push_back(std::move(data.judgements[q]));
+    questions.push_back(data.questions[q]);
+  }
+  data.questions = std::move(questions);
+  data.judgements = std::move(judgements);
+  data.index_passages = true;
+  data.digest = blake2b(to_hex(data.digest) + "|" + std::to_string(count) + "|" + std::to_string(seed));
+}
+
 }  // namespace casemate

@@ -147,6 +147,7 @@ Result<Experiment> read_experiment(const YamlValue& root) {
   options.read("data", data).required().read("encoder", out.encoder);
   options.read("seed", out.seed, 0, UINT64_MAX).read("questions", out.questions, 0, 100'000'000);
   options.read("quick_questions", out.quick_questions, 1, 100'000'000).read("top_k", out.top_k, 1, 1000);
+  options.read("corpus", out.corpus, 0, 100'000'000);
   options.read("metrics", metrics).required().read("attacks", attacks).read("defences", defences);
   std::string kind = "ranking";
   options.read("kind", kind)

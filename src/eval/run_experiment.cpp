@@ -87,6 +87,7 @@ class ExperimentRun {
       if (!data_.judgements.empty()) asked_judgements_.push_back(data_.judgements[index]);
       asked_ids_.push_back(asked_.back().query_id);
     }
+    shrink_corpus(data_, asked_ids_, static_cast<std::size_t>(experiment_.corpus), experiment_.seed);
     return {};
   }
 

@@ -18,11 +18,54 @@ struct GgufFree {
   void operator()(gguf_context* context) const noexcept { gguf_free(context); }
 };
 
+struct GgmlFree {
+  void operator()(ggml_context* context) const noexcept { ggml_free(context); }
+};
+
 Error invalid(const std::string& path, const std::string& what) {
   return {ErrorCode::kInvalidInput, path + ": " + what};
 }
 
+constexpr std::size_t kAnyRows = std::size_t{1} << 20U;
+constexpr std::size_t kRowsOfKQuants = 7;
+
+std::size_t rows_of_equal_bits(ggml_type type) {
+  switch (type) {
+    case GGML_TYPE_Q4_0:
+    case GGML_TYPE_Q4_1:
+    case GGML_TYPE_Q5_0:
+    case GGML_TYPE_Q5_1:
+    case GGML_TYPE_Q8_0:
+      return kAnyRows;
+    case GGML_TYPE_F32:
+    case GGML_TYPE_F16:
+    case GGML_TYPE_BF16:
+      return 1;
+    default:
+      return ggml_is_quantized(type) ? kRowsOfKQuants : 1;
+  }
+}
+
+/// Matrices that rows are multiplied with; norms and biases are vectors.
+bool is_matrix(const ggml_tensor* tensor) { return ggml_n_dims(tensor) >= 2; }
+
 }  // namespace
+
+std::size_t rows_of_equal_bits(const std::string& path) {
+  const std::function<void(std::string_view)> no_sink;
+  const LogScope log(no_sink);
+  ggml_context* tensors = nullptr;
+  const std::unique_ptr<gguf_context, GgufFree> gguf(
+      gguf_init_from_file(path.c_str(), gguf_init_params{/*no_alloc=*/true, &tensors}));
+  const std::unique_ptr<ggml_context, GgmlFree> owner(tensors);
+  if (gguf == nullptr || tensors == nullptr) return 1;
+  std::size_t least = kAnyRows;
+  for (ggml_tensor* each = ggml_get_first_tensor(tensors); each != nullptr;
+       each = ggml_get_next_tensor(tensors, each)) {
+    if (is_matrix(each)) least = std::min(least, rows_of_equal_bits(each->type));
+  }
+  return least;
+}
 
 Status check_gguf_file(const std::string& path) {
   auto info = FileSystem::posix().info(path);

@@ -381,7 +381,8 @@ Result<std::unique_ptr<LanguageModel>> load_llama_model(const std::string& path,
   core->main = std::move(*session);
   core->streams.emplace(
       [raw = core.get()](int count, int tokens_each) { return raw->make_session(count, tokens_each); },
-      core->context_tokens, static_cast<std::size_t>(options.max_cells));
+      core->context_tokens, static_cast<std::size_t>(options.max_cells),
+      core->adapter != nullptr ? 1 : llm::rows_of_equal_bits(path));
   return std::unique_ptr<LanguageModel>(std::make_unique<llm::LlamaLanguageModel>(std::move(core)));
 }
 

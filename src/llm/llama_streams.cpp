@@ -20,10 +20,14 @@ constexpr std::size_t kCellBlock = 256;
 
 bool by_stream(const StepRow& a, const StepRow& b) { return a.user->stream < b.user->stream; }
 
+/// What lies between two streams is filled, so that they are computed together.
+bool is_filled(int before, int after) { return after - before - 1 <= kSmallGap; }
+
 }  // namespace
 
-LlamaStreams::LlamaStreams(MakeSession make, int context_tokens, std::size_t max_cells)
+LlamaStreams::LlamaStreams(MakeSession make, int context_tokens, std::size_t max_cells, std::size_t most_rows)
     : make_(std::move(make)),
+      most_rows_(std::max<std::size_t>(most_rows, 1)),
       context_tokens_(static_cast<std::size_t>(context_tokens)),
       max_cells_(std::max(max_cells, (kSpareStreams + 2) * stream_length(context_tokens_))) {}
 
@@ -155,13 +159,35 @@ Status LlamaStreams::decode(std::span<LlamaStep* const> steps, std::size_t& coun
   for (const StepRow& row : rows) truncate(*row.user, row.position);
   close_gaps(rows);
   std::sort(rows.begin(), rows.end(), by_stream);
+  const Status decoded = decode_in_parts(rows, count);
+  if (!decoded) {
+    for (const StepRow& row : rows) {
+      row.user->cells = row.position + 1;  // as many as there may be
+      truncate(*row.user, row.position);
+    }
+  }
+  return decoded;
+}
+
+Status LlamaStreams::decode_in_parts(std::span<const StepRow> rows, std::size_t& count) {
+  while (!rows.empty()) {
+    const auto taken = decode_part(rows, count);
+    if (!taken) return taken.error();
+    rows = rows.subspan(*taken);
+  }
+  return {};
+}
+
+Result<std::size_t> LlamaStreams::decode_part(std::span<const StepRow> rows, std::size_t& count) {
   std::vector<Row> input;
   std::vector<std::size_t> places;                   // in `input`, by row
   std::vector<std::pair<int, std::size_t>> fillers;  // stream and where its own cells end
   for (const StepRow& row : rows) {
     const int stream = row.user->stream;
     const int before = input.empty() ? stream - 1 : input.back().stream;
-    for (int gap = before + 1; stream - before - 1 <= kSmallGap && gap < stream; ++gap) {
+    const int gap_size = is_filled(before, stream) ? stream - before - 1 : 0;
+    if (input.size() + static_cast<std::size_t>(gap_size) + 1 > most_rows_) break;
+    for (int gap = stream - gap_size; gap < stream; ++gap) {
       const StreamUser* user = users_[static_cast<std::size_t>(gap)];
       fillers.emplace_back(gap, user == nullptr ? 0 : user->cells);
       if (fillers.back().second >= static_cast<std::size_t>(session_->options().tokens_per_stream)) {
@@ -176,18 +202,15 @@ Status LlamaStreams::decode(std::span<LlamaStep* const> steps, std::size_t& coun
   // Not to be stopped in the middle: a step is short, and streams that were moved are copied at its beginning.
   const Status decoded = session_->decode(input, {});
   for (const auto& [stream, cells] : fillers) session_->truncate(stream, cells);
-  if (!decoded) {
-    for (const StepRow& row : rows) session_->truncate(row.user->stream, row.position);
-    return decoded;
-  }
+  if (!decoded) return decoded.error();
   count += input.size();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
     rows[i].user->cells = rows[i].position + 1;
     const auto logits = session_->logits(places[i]);
     if (!logits) return logits.error();
     rows[i].logits->assign(logits->begin(), logits->end());
   }
-  return {};
+  return places.size();
 }
 
 std::size_t LlamaStreams::compute(std::span<LlamaStep* const> steps) {

@@ -17,8 +17,9 @@ class LlamaStreams {
  public:
   using MakeSession = std::function<Result<std::unique_ptr<LlamaSession>>(int streams, int tokens_per_stream)>;
   /// `context_tokens`: most that a sequence can have. `max_cells`: most that all streams have together, but never fewer
-  /// than the longest sequence, a short one beside it and the spare streams need.
-  LlamaStreams(MakeSession make, int context_tokens, std::size_t max_cells);
+  /// than the longest sequence, a short one beside it and the spare streams need. `most_rows`: computed in one go,
+  /// fillers among them; a larger step is taken in parts.
+  LlamaStreams(MakeSession make, int context_tokens, std::size_t max_cells, std::size_t most_rows);
 
   [[nodiscard]] std::size_t max_cells() const noexcept { return max_cells_; }
   /// How long a stream is made for a sequence of `tokens`, with room for growing.
@@ -51,10 +52,15 @@ class LlamaStreams {
   [[nodiscard]] std::size_t used() const;
   [[nodiscard]] Status rebuild(Shape shape);
   [[nodiscard]] Status decode(std::span<LlamaStep* const> steps, std::size_t& rows);
+  /// Rows in order of their streams, as many at once as do not change each other's bits.
+  [[nodiscard]] Status decode_in_parts(std::span<const StepRow> rows, std::size_t& count);
+  /// The first of them; returns how many.
+  [[nodiscard]] Result<std::size_t> decode_part(std::span<const StepRow> rows, std::size_t& count);
   void close_gaps(const std::vector<StepRow>& rows);
   void move(int from, int to);
 
   MakeSession make_;
+  std::size_t most_rows_;
   std::size_t context_tokens_;
   std::size_t max_cells_;
   std::unique_ptr<LlamaSession> session_;

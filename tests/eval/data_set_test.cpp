@@ -249,6 +249,57 @@ TEST_F(DataSetTest, TheDigestChangesWithJudgements) {
   EXPECT_NE(load("beir", folder_.path("beir")).digest, before);
 }
 
+TEST(ShrunkCorpus, HoldsWhatAnswersTheAskedQuestionsAndOthersDrawnUnderTheSeed) {
+  DataSet whole;
+  for (int i = 0; i < 50; ++i) {
+    const std::string number = std::to_string(i);
+    whole.passages.push_back({"p" + number, UntrustedText(), UntrustedText("text " + number)});
+    AttackTarget question;
+    question.query_id = "q" + number;
+    question.gold_document = "p" + number;
+    whole.questions.push_back(std::move(question));
+    whole.judgements.push_back({{"p" + number, 1}, {"p" + std::to_string((i + 1) % 50), i % 2}});
+  }
+  const std::vector<std::string> asked = {"q7", "q20"};  // answered by 7 and 8, and by 20 alone
+  const auto ids_of = [](const DataSet& data) {
+    std::vector<std::string> out;
+    for (const CorpusPassage& each : data.passages) out.push_back(each.id);
+    return out;
+  };
+  DataSet data = whole;
+  shrink_corpus(data, asked, 12, 5);
+  const auto kept = ids_of(data);
+  EXPECT_EQ(kept.size(), 12U);
+  for (const char* id : {"p7", "p8", "p20"}) EXPECT_EQ(std::count(kept.begin(), kept.end(), id), 1) << id;
+  EXPECT_TRUE(std::is_sorted(data.passages.begin(), data.passages.end(), [](const auto& a, const auto& b) {
+    return std::stoi(a.id.substr(1)) < std::stoi(b.id.substr(1));
+  }));
+  ASSERT_EQ(data.questions.size(), data.judgements.size());
+  for (std::size_t q = 0; q < data.questions.size(); ++q) {
+    for (const auto& [document, grade] : data.judgements[q]) {
+      EXPECT_TRUE(grade == 0 || std::count(kept.begin(), kept.end(), document) == 1) << data.questions[q].query_id;
+    }
+  }
+  for (const std::string& id : asked) {
+    EXPECT_TRUE(std::any_of(data.questions.begin(), data.questions.end(),
+                            [&](const AttackTarget& each) { return each.query_id == id; }))
+        << id;
+  }
+  EXPECT_NE(data.digest, whole.digest);
+  EXPECT_TRUE(data.index_passages);
+
+  DataSet again = whole, other = whole, least = whole, all = whole;
+  shrink_corpus(again, asked, 12, 5);
+  EXPECT_EQ(ids_of(again), kept);
+  shrink_corpus(other, asked, 12, 6);
+  EXPECT_NE(ids_of(other), kept);
+  shrink_corpus(least, asked, 1, 5);
+  EXPECT_EQ(ids_of(least), (std::vector<std::string>{"p7", "p8", "p20"}));
+  shrink_corpus(all, asked, 50, 5);
+  EXPECT_EQ(ids_of(all), ids_of(whole));
+  EXPECT_EQ(all.digest, whole.digest);
+}
+
 TEST(RealDataSets, HaveTheSizesThatTheirPagesState) {
   const char* set = std::getenv("CASEMATE_DATA");
   const fs::path root = set != nullptr ? fs::path(set) : fs::path(CASEMATE_SOURCE_DIR).parent_path() / "shared/data";

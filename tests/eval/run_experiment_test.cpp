@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "eval/query_log.h"
@@ -229,6 +230,25 @@ TEST_F(RunExperiment, AnAutomaticDeltaNeedsQuestionsThatAreNotAsked) {
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().code, ErrorCode::kInvalidOption);
   EXPECT_NE(done.error().message.find("here are 19"), std::string::npos) << done.error().message;
+}
+
+TEST_F(RunExperiment, ASmallerCorpusIsAllThatIsSearchedAndAnotherExperiment) {
+  experiment_.corpus = 12;
+  experiment_.questions = 5;
+  const auto done = run("small-corpus", one_);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  std::set<std::string> seen;
+  for (const Condition& condition : experiment_.conditions()) {
+    if (condition.attack != "none") continue;
+    const std::size_t index = condition.attack_index * experiment_.defences.size() + condition.defence_index;
+    for (const Json& line : log_of("small-corpus", index)) {
+      for (const Json& hit : line["hits"]) seen.insert(hit[0].get<std::string>());
+    }
+  }
+  EXPECT_GE(seen.size(), 5U);
+  EXPECT_LE(seen.size(), 12U);
+  experiment_.corpus = 13;
+  EXPECT_FALSE(run("small-corpus", one_).ok());
 }
 
 TEST_F(RunExperiment, AFinishedRunIsOnlySummarisedAgain) {

@@ -155,5 +155,36 @@ TEST_F(LlamaCompanyTest, WhereThereIsNoRoomAmongTheOthersAnAnswerIsWrittenAllThe
   for (const Generation& each : together) expect_same(each, expected, "four at once");
 }
 
+/// Its matrices of six and four bits are multiplied by another kernel from eight rows on.
+TEST_F(LlamaCompanyTest, AModelWhoseKernelsChangeWithTheNumberOfRowsGivesTheBitsOfOneRowAllTheSame) {
+  auto options = test::test_options();
+  options.context_tokens = 256;
+  const auto other = test::load_or_null(test::other_model_path(), options);
+  if (other == nullptr) GTEST_SKIP() << "qwen2.5-coder-0.5b-instruct-q4_k_m is not here";
+  const auto other_ids = [&](const std::string& text) {
+    return other->tokenize(text, SpecialTokens::kAsText).value().ids;
+  };
+  const auto prefix = other_ids("The harbour was built in the old town.");
+  const auto forced = other_ids(" and then");
+  std::vector<std::vector<TokenId>> suffixes;
+  for (int i = 0; i < 9; ++i)
+    suffixes.push_back(other_ids(" Later, in 18" + std::to_string(10 + i) + ", it was rebuilt"));
+  // What sequences expect next after each step.
+  const auto steps_of = [&](std::span<const std::vector<TokenId>> some) {
+    auto batch = other->start_batch(prefix, sequences({some.begin(), some.end()})).value();
+    std::vector<std::vector<std::vector<float>>> seen(some.size());
+    for (const TokenId& id : forced) {
+      std::vector<BatchAppend> appends;
+      for (std::size_t i = 0; i < some.size(); ++i) appends.push_back({i, std::span(&id, 1)});
+      EXPECT_TRUE(batch->append(appends).ok());
+      for (std::size_t i = 0; i < some.size(); ++i) seen[i].push_back(batch->log_probabilities(i).value());
+    }
+    return seen;
+  };
+  const auto together = steps_of(suffixes);
+  for (std::size_t i = 0; i < suffixes.size(); ++i)
+    EXPECT_TRUE(steps_of(std::span(suffixes).subspan(i, 1))[0] == together[i]) << "sequence " << i;
+}
+
 }  // namespace
 }  // namespace casemate

@@ -63,4 +63,8 @@ struct DataSource {
 /// smaller sample is part of a larger one.
 [[nodiscard]] std::vector<std::size_t> sample_questions(std::size_t questions, std::size_t count, std::uint64_t seed);
 
+/// Leaves at most `count` passages: all that answer `asked`, however many these are, and others drawn under the seed.
+/// Questions that have lost an answering passage go with it. The digest changes.
+void shrink_corpus(DataSet& data, std::span<const std::string> asked, std::size_t count, std::uint64_t seed);
+
 }  // namespace casemate

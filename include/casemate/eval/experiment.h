@@ -70,6 +70,8 @@ struct Experiment {
   int passages = 5;                  ///< that a method reads, the first of a ranking; in [1, 64]
   bool judge = false;                ///< the language model also judges each answer
 
+  int corpus = 0;  ///< passages, those that answer the asked questions among them; 0: all (`shrink_corpus`)
+
   /// The grid: every attack with every chain, attacks outermost.
   [[nodiscard]] std::vector<Condition> conditions() const;
 };
