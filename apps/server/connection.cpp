@@ -10,6 +10,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 
+#include "casemate/llm/prompt_owner.h"
 #include "trace.h"
 
 namespace casemate::server {
@@ -228,6 +229,8 @@ asio::awaitable<bool> Connection::answer() {
 asio::awaitable<bool> Connection::run_handler(std::shared_ptr<LiveExchange> exchange) {
   const auto task = [exchange, route = route_, &log = shared_.log] {
     Response response;
+    const Caller& caller = exchange->request().caller;
+    const PromptOwner owner(caller.tenant + "\n" + caller.key);
     try {
       response = route->handler(*exchange);
     } catch (const std::exception& error) {

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "casemate/llm/prompt_owner.h"
 #include "llm/llama_core.h"
 #include "llm/sampling.h"
 #include "llm/sequence_state.h"
@@ -196,6 +197,10 @@ class LlamaBatch final : public LlmBatch {
   Status compute_prefix(std::span<const TokenId> prefix, const std::stop_token& stop) {
     std::vector<TokenId>& base = streams().base();
     LlamaSession& session = streams().session();
+    if (std::string& owner = streams().base_owner(); owner != PromptOwner::current()) {
+      owner = PromptOwner::current();
+      base.clear();
+    }
     std::size_t reused = common_prefix(base, prefix);
     if (reused < prefix.size()) reused = reusable_tokens(reused, prefix.size());
     session.truncate(0, reused);

@@ -38,6 +38,7 @@ struct LlamaCore {
   AttentionTap tap;                    ///< of `main`
   std::unique_ptr<LlamaSession> main;  ///< one stream, for everything but batches and attention without an answer
   std::vector<TokenId> kept;           ///< tokens computed as a prompt in `main`
+  std::string kept_owner;              ///< whose
   FixedPrefixes fixed_prefixes;        ///< of prompts in `main`; with a turn held
   std::optional<LlamaStreams> streams;
 
@@ -56,6 +57,9 @@ struct LlamaCore {
   [[nodiscard]] Status check_prompt(std::span<const TokenId> tokens) const;
   [[nodiscard]] Result<std::unique_ptr<LlamaSession>> make_session(int stream_count, int tokens_per_stream,
                                                                    AttentionTap* watched_by = nullptr) const;
+  /// Forgets what another owner's prompt left in `main` beyond its first `fixed` tokens, as far as they are those of
+  /// `tokens` too. With a turn held.
+  void forget_others(std::span<const TokenId> tokens, std::size_t fixed);
   /// Brings `main` to the state after `tokens`, logits of the last one ready. Returns how many came from the cache. The
   /// first `fixed` of them come again before other texts (instructions, examples): their state is kept.
   /// With one of `main_turns` and a turn held.

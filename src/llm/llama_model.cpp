@@ -6,6 +6,7 @@
 
 #include "casemate/core/thread_pool.h"
 #include "casemate/core/untrusted_text.h"
+#include "casemate/llm/prompt_owner.h"
 #include "llm/llama_adapter.h"
 #include "llm/llama_answer.h"
 #include "llm/llama_core.h"
@@ -57,9 +58,18 @@ Result<std::size_t> LlamaCore::begin_prompt(std::span<const TokenId> prefix, con
   return reused;
 }
 
+void LlamaCore::forget_others(std::span<const TokenId> tokens, std::size_t fixed) {
+  if (kept_owner == PromptOwner::current()) return;
+  kept_owner = PromptOwner::current();
+  const std::size_t ours = common_prefix(kept, tokens.first(std::min(fixed, tokens.size())));
+  main->truncate(0, ours);
+  kept.resize(ours);
+}
+
 Result<std::size_t> LlamaCore::prepare(std::span<const TokenId> tokens, const std::stop_token& stop,
                                        std::size_t fixed) {
   if (auto status = check_prompt(tokens); !status) return status.error();
+  forget_others(tokens, fixed);
   const auto compute = [&]() -> Result<std::size_t> {
     std::size_t known = common_prefix(kept, tokens);
     // Where a whole piece follows, so that the pieces are those of a prompt that is read from a cache.
@@ -164,6 +174,7 @@ class LlamaLanguageModel final : public LanguageModel {
     tokens.pop_back();
     if (!core_->turns.lock_unless(stop)) return core_->in_model(stopped());
     const std::lock_guard turn(core_->turns, std::adopt_lock);
+    core_->forget_others(tokens, 0);
     auto score = score_rows(tokens, prompt.size() - 1, continuation, stop);
     if (!score) {
       core_->main->truncate(0, 0);
@@ -241,6 +252,7 @@ class LlamaLanguageModel final : public LanguageModel {
       return status;
     }
     core_->kept.assign(prompt.begin(), prompt.end());
+    core_->kept_owner = PromptOwner::current();
     core_->count(prompt.size(), 0);
     return {};
   }

@@ -28,6 +28,8 @@ class LlamaStreams {
   [[nodiscard]] LlamaSession& session() { return *session_; }
   /// Tokens computed in stream 0.
   [[nodiscard]] std::vector<TokenId>& base() { return base_; }
+  /// Whose prefix that is (`PromptOwner`).
+  [[nodiscard]] std::string& base_owner() { return base_owner_; }
 
   /// Room for `more` sequences besides those that are there, each of `length` tokens. What is there may be moved. A
   /// session that was made for much more is made anew when it is nobody's.
@@ -65,6 +67,7 @@ class LlamaStreams {
   std::size_t max_cells_;
   std::unique_ptr<LlamaSession> session_;
   std::vector<TokenId> base_;
+  std::string base_owner_;
   std::vector<StreamUser*> users_;  ///< by stream; null: free, or one of the two that are nobody's
 };
 

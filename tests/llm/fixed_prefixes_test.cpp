@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <thread>
+
+#include "casemate/llm/prompt_owner.h"
 #include "llm/llm_fixture.h"
 
 namespace casemate {
@@ -69,6 +73,70 @@ TEST_F(FixedPromptTest, OnlyWhatIsOursIsTakenFromAnEarlierPromptAndTheBitsAreTho
       EXPECT_EQ(made.positions[p].alternatives[i].log_probability,
                 expected.positions[p].alternatives[i].log_probability);
   }
+}
+
+/// How many tokens a call took from what was read before.
+std::uint64_t reused_by(LanguageModel& model, const std::function<void()>& call) {
+  const std::uint64_t before = model.usage().reused_tokens;
+  call();
+  return model.usage().reused_tokens - before;
+}
+
+TEST_F(FixedPromptTest, NothingOfAnotherOwnersPromptIsTakenFromMemory) {
+  const Prompt secret = prompt(story(5), "When was it built?");
+  const std::size_t fixed = fixed_tokens(secret, model().tokenize_prompt(secret).value());
+  const auto all = prompt_ids(secret);
+  const auto some = ids(" built");
+  const auto ask = [&] { EXPECT_TRUE(model().generate(secret, options()).ok()); };
+  const auto ask_tokens = [&] { EXPECT_TRUE(model().generate_tokens(all, options()).ok()); };
+  const auto score = [&] { EXPECT_TRUE(model().score_continuation(all, some).ok()); };
+  const auto next = [&] { EXPECT_TRUE(model().next_token_log_probabilities(all).ok()); };
+  const auto batch = [&] {
+    const BatchSequence sequence{some};
+    EXPECT_TRUE(model().start_batch(all, std::span(&sequence, 1)).ok());
+  };
+  for (const std::function<void()>& call : std::vector<std::function<void()>>{ask_tokens, score, next, batch}) {
+    {
+      const PromptOwner one("one");
+      ask();
+      batch();
+      EXPECT_GT(reused_by(model(), call), all.size() / 2);  // one's own
+    }
+    // A batch of one sequence begins from the prefix that it has just read: what counts is what was there before.
+    std::uint64_t own_prefix = 0;
+    {
+      const PromptOwner nobody_yet("fresh " + std::to_string(reinterpret_cast<std::uintptr_t>(&call)));
+      own_prefix = reused_by(model(), call);
+    }
+    {
+      const PromptOwner one("one");
+      ask();
+      batch();
+    }
+    const PromptOwner other("other");
+    EXPECT_EQ(reused_by(model(), call), own_prefix);
+  }
+  {
+    const PromptOwner one("one");
+    ask();
+  }
+  const PromptOwner other("other");
+  EXPECT_EQ(reused_by(model(), ask), fixed);
+  EXPECT_GT(reused_by(model(), ask), all.size() / 2);
+}
+
+TEST(PromptOwnerTest, ScopesNestAndEndByThread) {
+  EXPECT_EQ(PromptOwner::current(), "");
+  {
+    const PromptOwner one("one");
+    {
+      const PromptOwner two("two");
+      EXPECT_EQ(PromptOwner::current(), "two");
+      std::thread([] { EXPECT_EQ(PromptOwner::current(), ""); }).join();
+    }
+    EXPECT_EQ(PromptOwner::current(), "one");
+  }
+  EXPECT_EQ(PromptOwner::current(), "");
 }
 
 TEST_F(FixedPromptTest, APromptOfUntrustedTextAloneHasNothingFixed) {
