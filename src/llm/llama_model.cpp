@@ -134,16 +134,7 @@ class LlamaLanguageModel final : public LanguageModel {
 
   Result<Generation> generate_with_attention(std::span<const TokenId> prompt, const GenerateOptions& options,
                                              const AttentionVisitor& visitor, std::stop_token stop) override {
-    if (auto status = validate(options); !status) return status.error();
-    auto grammar = LlamaGrammar::create(*core_, options.grammar);
-    if (!grammar) return grammar.error();
-    if (!core_->main_turns.lock_unless(stop)) return core_->in_model(stopped());
-    std::unique_lock whole(core_->main_turns, std::adopt_lock);
-    const LogScope log(core_->options.log);
-    core_->count(0, 0, 1);
-    const Watch watch(core_->tap, visitor);
-    if (auto status = read_watched(prompt, stop); !status) return core_->in_model(status.error());
-    return answer_prompt(*core_, whole, {prompt, options, {}, *grammar, true}, stop);
+    return answer(prompt, 0, options, stop, {}, &visitor);
   }
 
   Result<std::vector<float>> next_token_log_probabilities(std::span<const TokenId> prompt,
@@ -216,8 +207,10 @@ class LlamaLanguageModel final : public LanguageModel {
     AttentionTap& tap_;
   };
 
+  /// `visitor`: sees the attention of prompt and answer; null where nobody asks for it.
   Result<Generation> answer(std::span<const TokenId> prompt, std::size_t fixed, const GenerateOptions& options,
-                            const std::stop_token& stop, const OnText& on_text) {
+                            const std::stop_token& stop, const OnText& on_text,
+                            const AttentionVisitor* visitor = nullptr) {
     if (auto status = validate(options); !status) return status.error();
     auto grammar = LlamaGrammar::create(*core_, options.grammar);
     if (!grammar) return grammar.error();
@@ -225,6 +218,11 @@ class LlamaLanguageModel final : public LanguageModel {
     std::unique_lock whole(core_->main_turns, std::adopt_lock);
     const LogScope log(core_->options.log);
     core_->count(0, 0, 1);
+    if (visitor != nullptr) {
+      const Watch watch(core_->tap, *visitor);
+      if (auto status = read_watched(prompt, stop); !status) return core_->in_model(status.error());
+      return answer_prompt(*core_, whole, {prompt, options, on_text, *grammar, true}, stop);
+    }
     const auto reused = read_prompt(prompt, fixed, stop);
     if (!reused) return core_->in_model(reused.error());
     auto generation = answer_prompt(*core_, whole, {prompt, options, on_text, *grammar}, stop);
