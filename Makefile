@@ -44,11 +44,11 @@ asan: setup ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 
 tsan: setup ## tests of code with threads, the server's among them, under ThreadSanitizer
 	cmake --preset tsan
-	cmake --build --preset tsan -j $(JOBS) --target core_test retrieve_test store_test llama_turns_test casemate casemate-reader tiny_model
+	cmake --build --preset tsan -j $(JOBS) --target core_test retrieve_test store_test llama_turns_test llama_test casemate casemate-reader tiny_model
 	TSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/tsan.supp ctest --test-dir build/tsan --output-on-failure \
 	  -j $(JOBS) -L 'core_test|retrieve_test|store_test|llama_turns_test'
 	TSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/tsan.supp ctest --test-dir build/tsan --output-on-failure \
-	  -j $(JOBS) -R '^apps_server'
+	  -j $(JOBS) -R '^apps_server|^LlamaCompanyTest'
 
 demo: ## index real documents and ask them three questions
 	@tools/demo

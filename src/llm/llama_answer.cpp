@@ -104,7 +104,7 @@ void LlamaGrammar::accept(TokenId id) {
 }
 
 AnswerCells::~AnswerCells() {
-  if (!has_moved()) {
+  if (!has_moved_) {
     const std::lock_guard turn(core_.turns);
     core_.main->truncate(0, prompt_.size());
     return;
@@ -118,18 +118,18 @@ AnswerCells::~AnswerCells() {
 }
 
 Result<std::span<const float>> AnswerCells::logits() const {
-  if (has_moved()) return std::span<const float>(logits_);
+  if (has_moved_) return std::span<const float>(logits_);
   return core_.main->last_logits();
 }
 
 Status AnswerCells::read(TokenId token, const std::stop_token& stop) {
   const bool alone = !core_.main_turns.is_wanted() && !core_.turns.has_walkers();
-  if (!has_moved() && !watched_ && !alone) {
+  if (!has_moved_ && !watched_ && !alone) {
     if (!core_.turns.lock_unless(stop)) return stopped();
     const std::lock_guard turn(core_.turns, std::adopt_lock);
     move_if_there_is_room();
   }
-  Status status = has_moved() ? read_in_company(token, stop) : read_in_main(token, stop);
+  Status status = has_moved_ ? read_in_company(token, stop) : read_in_main(token, stop);
   if (status) ++cells_;
   return status;
 }
@@ -176,6 +176,7 @@ void AnswerCells::move_if_there_is_room() {
     core_.places.give(std::this_thread::get_id());
     return;
   }
+  has_moved_ = true;
   core_.main->truncate(0, prompt_.size());
   whole_.unlock();
 }

@@ -53,7 +53,6 @@ class AnswerCells {
   [[nodiscard]] Status read(TokenId token, const std::stop_token& stop);
 
  private:
-  [[nodiscard]] bool has_moved() const { return place_.stream >= 0; }
   [[nodiscard]] Status read_in_main(TokenId token, const std::stop_token& stop);
   [[nodiscard]] Status read_in_company(TokenId token, const std::stop_token& stop);
   void move_if_there_is_room();
@@ -63,7 +62,8 @@ class AnswerCells {
   std::span<const TokenId> prompt_;
   bool watched_;
   std::size_t cells_;  ///< tokens read
-  StreamUser place_;   ///< changed by whoever has the turn
+  bool has_moved_ = false;
+  StreamUser place_;  ///< where to, since then; changed by whoever has the turn
   std::vector<float> logits_;
 };
 
