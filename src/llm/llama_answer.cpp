@@ -12,8 +12,6 @@
 namespace casemate::llm {
 namespace {
 
-Error stopped() { return {ErrorCode::kCancelled, "the caller asked to stop"}; }
-
 GeneratedPosition describe(const LlamaCore& core, std::span<const float> logits, TokenId id,
                            const GenerateOptions& options) {
   const auto entry = [&](TokenId token) {

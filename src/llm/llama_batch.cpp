@@ -278,7 +278,7 @@ class LlamaBatch final : public LlmBatch {
   Status append_pieces(std::span<const BatchAppend> appends, std::size_t longest, const std::stop_token& stop) {
     if (appends.empty()) return {};
     core_->turns.rest(this);
-    if (!core_->turns.lock_unless(stop)) return Error{ErrorCode::kCancelled, "the caller asked to stop"};
+    if (!core_->turns.lock_unless(stop)) return stopped();
     const std::lock_guard turn(core_->turns, std::adopt_lock);
     if (auto status = streams().reserve(0, longest); !status) return status;
     for (const BatchAppend& append : appends) {
@@ -373,7 +373,7 @@ Result<std::unique_ptr<LlmBatch>> start_llama_batch(const std::shared_ptr<LlamaC
   auto batch = std::make_unique<LlamaBatch>(core);
   if (auto read = batch->read(prefix, sequences); !read) return core->in_model(read.error());
   if (auto taken = batch->take_places(stop); !taken) return core->in_model(taken.error());
-  Status status = Error{ErrorCode::kCancelled, "the caller asked to stop"};
+  Status status = stopped();
   if (core->turns.lock_unless(stop)) {
     const std::lock_guard turn(core->turns, std::adopt_lock);
     const LogScope log(core->options.log);

@@ -230,8 +230,6 @@ class LlamaLanguageModel final : public LanguageModel {
     return generation;
   }
 
-  static Error stopped() { return {ErrorCode::kCancelled, "the caller asked to stop"}; }
-
   /// A turn of its own: batches of other threads go on before the answer.
   Result<std::size_t> read_prompt(std::span<const TokenId> prompt, std::size_t fixed, const std::stop_token& stop) {
     if (!core_->turns.lock_unless(stop)) return stopped();

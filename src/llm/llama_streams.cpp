@@ -218,7 +218,7 @@ std::size_t LlamaStreams::compute(std::span<LlamaStep* const> steps) {
   std::vector<LlamaStep*> going;
   for (LlamaStep* step : steps) {
     if (step->stop.stop_requested()) {
-      step->status = Error{ErrorCode::kCancelled, "the caller asked to stop"};
+      step->status = stopped();
     } else {
       going.push_back(step);
     }

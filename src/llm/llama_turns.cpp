@@ -12,9 +12,9 @@ constexpr int kMostPassedOver = 4;
 /// A step waits for the others for a quarter of what a step takes: one more row costs less than another step.
 constexpr int kShareOfAStep = 4;
 
-Error cancelled() { return {ErrorCode::kCancelled, "the caller asked to stop"}; }
-
 }  // namespace
+
+Error stopped() { return {ErrorCode::kCancelled, "the caller asked to stop"}; }
 
 bool LlamaTurns::steps_are_due() const { return !pending_.empty() && passed_over_ >= kMostPassedOver; }
 
@@ -83,7 +83,7 @@ void LlamaTurns::step(LlamaStep& step, const Compute& compute) {
   changed_.notify_all();
   while (!step.done) {
     if (step.stop.stop_requested() && std::erase(pending_, &step) > 0) {
-      step.status = cancelled();
+      step.status = stopped();
       walking_.erase(step.owner);
       changed_.notify_all();
       return;
@@ -157,7 +157,7 @@ Status SequencePlaces::take(std::size_t count, std::size_t length, const PlaceLi
   if (mine) takers_[self] = {count, length};
   // Whoever is next now may fit too.
   changed_.notify_all();
-  if (!mine) return cancelled();
+  if (!mine) return stopped();
   return {};
 }
 

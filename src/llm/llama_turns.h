@@ -19,6 +19,9 @@
 
 namespace casemate::llm {
 
+/// What whoever computes says after a stop was requested.
+[[nodiscard]] Error stopped();
+
 /// Where a sequence's cells lie. At one address for as long as it has a stream.
 struct StreamUser {
   int stream = -1;        ///< -1: none
