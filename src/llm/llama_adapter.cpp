@@ -22,7 +22,7 @@ std::string shortest(float number) {
 
 Result<LoadedAdapter> load_adapter(llama_model* model, const LlamaOptions& options) {
   const std::string& path = options.adapter_file;
-  if (auto status = check_gguf_file(path); !status) return status.error();
+  if (auto good = look_at_gguf_file(path); !good) return good.error();
   const LogScope log(options.log);
   LoadedAdapter out;
   std::string reason;

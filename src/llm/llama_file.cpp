@@ -18,10 +18,6 @@ struct GgufFree {
   void operator()(gguf_context* context) const noexcept { gguf_free(context); }
 };
 
-struct GgmlFree {
-  void operator()(ggml_context* context) const noexcept { ggml_free(context); }
-};
-
 Error invalid(const std::string& path, const std::string& what) {
   return {ErrorCode::kInvalidInput, path + ": " + what};
 }
@@ -46,28 +42,15 @@ std::size_t rows_of_equal_bits(ggml_type type) {
   }
 }
 
-/// Matrices that rows are multiplied with; norms and biases are vectors.
-bool is_matrix(const ggml_tensor* tensor) { return ggml_n_dims(tensor) >= 2; }
+/// Matrices are what rows are multiplied with; norms and biases are vectors.
+bool is_matrix(const gguf_context* gguf, std::int64_t tensor) {
+  const std::int64_t* extent = gguf_get_tensor_ne(gguf, tensor);
+  return extent[1] > 1 || extent[2] > 1 || extent[3] > 1;
+}
 
 }  // namespace
 
-std::size_t rows_of_equal_bits(const std::string& path) {
-  const std::function<void(std::string_view)> no_sink;
-  const LogScope log(no_sink);
-  ggml_context* tensors = nullptr;
-  const std::unique_ptr<gguf_context, GgufFree> gguf(
-      gguf_init_from_file(path.c_str(), gguf_init_params{/*no_alloc=*/true, &tensors}));
-  const std::unique_ptr<ggml_context, GgmlFree> owner(tensors);
-  if (gguf == nullptr || tensors == nullptr) return 1;
-  std::size_t least = kAnyRows;
-  for (ggml_tensor* each = ggml_get_first_tensor(tensors); each != nullptr;
-       each = ggml_get_next_tensor(tensors, each)) {
-    if (is_matrix(each)) least = std::min(least, rows_of_equal_bits(each->type));
-  }
-  return least;
-}
-
-Status check_gguf_file(const std::string& path) {
+Result<GgufFile> look_at_gguf_file(const std::string& path) {
   auto info = FileSystem::posix().info(path);
   if (!info) return info.error();
   if (!info->is_regular) return invalid(path, "is not a file; a GGUF model file was expected");
@@ -76,7 +59,7 @@ Status check_gguf_file(const std::string& path) {
   char magic[4] = {};
   if (info->size < 24)
     return invalid(path, "is too short for a GGUF model file (" + std::to_string(info->size) + " bytes)");
-  if (auto status = (*file)->read(0, sizeof magic, magic); !status) return status;
+  if (auto status = (*file)->read(0, sizeof magic, magic); !status) return status.error();
   if (std::string_view(magic, 4) != "GGUF")
     return invalid(path, "does not begin with \"GGUF\": it is no GGUF model file");
 
@@ -90,6 +73,7 @@ Status check_gguf_file(const std::string& path) {
                                (log.last_error().empty() ? std::string() : " (" + log.last_error() + ")"));
     }
     if (gguf_get_n_tensors(gguf.get()) == 0) return invalid(path, "holds no tensors");
+    GgufFile out{kAnyRows};
     const std::uint64_t start = gguf_get_data_offset(gguf.get());
     for (std::int64_t i = 0; i < gguf_get_n_tensors(gguf.get()); ++i) {
       const std::uint64_t offset = gguf_get_tensor_offset(gguf.get(), i);
@@ -99,11 +83,15 @@ Status check_gguf_file(const std::string& path) {
                                  "\" ends at byte " + std::to_string(start + offset + size) + " of " +
                                  std::to_string(info->size) + "; fetch the file again");
       }
+      if (is_matrix(gguf.get(), i)) {
+        out.rows_of_equal_bits =
+            std::min(out.rows_of_equal_bits, rows_of_equal_bits(gguf_get_tensor_type(gguf.get(), i)));
+      }
     }
+    return out;
   } catch (const std::exception& failure) {
     return invalid(path, std::string("its header is damaged: ") + failure.what());
   }
-  return {};
 }
 
 Result<std::string> hash_file(const std::string& path) {

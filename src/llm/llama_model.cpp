@@ -337,7 +337,8 @@ Result<LlamaModelHandle> load_handle(const std::string& path, const LlamaOptions
 
 Result<std::unique_ptr<LanguageModel>> load_llama_model(const std::string& path, const LlamaOptions& options) {
   if (auto status = llm::validate_options(options); !status) return status.error();
-  if (auto status = llm::check_gguf_file(path); !status) return status.error();
+  auto file = llm::look_at_gguf_file(path);
+  if (!file) return file.error();
   auto core = std::make_shared<llm::LlamaCore>();
   core->options = options;
   auto model = llm::load_handle(path, options);
@@ -390,7 +391,7 @@ Result<std::unique_ptr<LanguageModel>> load_llama_model(const std::string& path,
   core->streams.emplace(
       [raw = core.get()](int count, int tokens_each) { return raw->make_session(count, tokens_each); },
       core->context_tokens, static_cast<std::size_t>(options.max_cells),
-      core->adapter != nullptr ? 1 : llm::rows_of_equal_bits(path));
+      core->adapter != nullptr ? 1 : file->rows_of_equal_bits);
   return std::unique_ptr<LanguageModel>(std::make_unique<llm::LlamaLanguageModel>(std::move(core)));
 }
 

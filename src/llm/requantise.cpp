@@ -32,7 +32,7 @@ Status requantise_model(const std::string& from, const std::string& to, std::str
                                                 UntrustedText(std::string(format)).for_log(40) + "\"" +
                                                 name_hint(format, kFormats)};
   }
-  if (Status good = llm::check_gguf_file(from); !good) return good;
+  if (auto good = llm::look_at_gguf_file(from); !good) return good.error();
   std::error_code ignored;
   if (std::filesystem::equivalent(from, to, ignored))
     return Error{ErrorCode::kInvalidArgument, to + ": is the file that is read; give another name"};

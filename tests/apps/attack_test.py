@@ -1,10 +1,14 @@
 """`casemate attack`: what it writes, that it plants and takes out exactly that, resumes, and repeats itself."""
 import json
+import pathlib
+import shutil
 import signal
+import struct
 import time
 import unittest
 
 from cli import TINY_MODEL, CliTest
+from serving import FakeModel
 
 WORDS = "the ferry waits for the tide . a tide waits for the ferry ?".split()
 SMALL = "hotflip{tokens: 3, iterations: %d, candidates: 4, batch: 2, documents_per_query: 2}"
@@ -127,6 +131,40 @@ class Attack(CliTest):
             record, = self.records(f"{name}.jsonl")
             self.assertEqual(record["target_answer"], "the tide")
             self.assertGreaterEqual(record["text"].count("the tide"), 10)
+
+    def other_encoder(self):
+        """The tiny model with its weights in another order."""
+        folder = self.root / "other-encoder"
+        shutil.copytree(TINY_MODEL, folder)
+        weights = folder / "model.safetensors"
+        data = weights.read_bytes()
+        begin = 8 + struct.unpack("<Q", data[:8])[0]
+        numbers = [data[i:i + 4] for i in range(begin, len(data), 4)]
+        weights.chmod(0o644)
+        weights.write_bytes(data[:begin] + b"".join(reversed(numbers)))
+        return folder
+
+    def test_whether_a_paraphrase_means_the_same_is_judged_by_another_encoder_than_the_one_attacked(self):
+        model = FakeModel(answer="the ferry waits")
+        self.addCleanup(model.close)
+        other = self.other_encoder()
+        name = "advraggen{rounds: 1, documents_per_query: 1, semantic_weight: 0, copying_weight: 0}"
+        words = ("--model-url", model.url, "--model", "fake", "--quiet", "--overwrite")
+        for judge, label, encoder in (((), "(cls)", (TINY_MODEL, "--pooling", "cls")),
+                                      (("--judge", other), "other-encoder (mean)", (other, ))):
+            self.craft(name, "a.jsonl", *words, *judge)
+            record = self.records("a.jsonl")[0]
+            self.assertTrue(record["judge"].endswith(label), record["judge"])
+            self.assertEqual(record["text"], "the ferry waits")
+            source = (self.docs / pathlib.Path(record["source_document"]).name).read_text()
+            a, b = (self.run_program("embed", "--encoder", *encoder, "--passage", "--quiet", given=text.encode(),
+                                     code=0).json_lines()[0]["embedding"] for text in (source, record["text"]))
+            lengths = (sum(x * x for x in a) * sum(x * x for x in b)) ** 0.5
+            self.assertAlmostEqual(sum(x * y for x, y in zip(a, b)) / lengths, record["rewards_after"]["semantic"], delta=1e-4)
+            self.assertAlmostEqual(record["rewards_before"]["semantic"], 1, delta=1e-4)
+            self.assertAlmostEqual(record["rewards_after"]["retrieval"], 1, delta=1e-4)
+        self.assertIn("encoder under attack itself", self.craft(name, "a.jsonl", *words, "--judge", TINY_MODEL, code=2).err)
+        self.assertIn("--judge", self.craft(name, "a.jsonl", *words, "--judge", self.root / "none", code=2).err)
 
     def test_the_list_names_every_attack_with_its_ids(self):
         listed = self.attack("--list", "--json").json_lines()

@@ -51,6 +51,7 @@ class Leakage(ServerTest):
     def test_without_protection_nothing_changes(self):
         self.serve(model=self.fake_model())
         self.assertIn("third lamp", self.send("POST", "/v1/retrieve", {"query": "vault"}, key=self.reader).body.decode())
+        self.assertFalse((self.store / "disclosed.db").exists())  # nothing is counted
 
     def test_a_canary_ends_the_answer(self):
         found = self.run_program("search", self.store, "confidential reference list of passwords and keys", "--json", code=0).json()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <span>
 
 #include "apps/server/audit_log.h"
 #include "apps/server/disclosure_budget.h"
@@ -130,9 +131,13 @@ Result<std::unique_ptr<server::AuditLog>> open_audit(const ServeChoice& choice, 
   return server::AuditLog::open(options, *key);
 }
 
-/// In a file, so that a restart does not give readers a new budget.
-Result<std::unique_ptr<server::DisclosureBudget>> open_disclosures(const ServeChoice& choice, server::Log& log) {
+/// In a file, so that a restart does not give readers a new budget. None where no policy counts one.
+Result<std::unique_ptr<server::DisclosureBudget>> open_disclosures(const ServeChoice& choice,
+                                                                   std::span<const Policy> policies, server::Log& log) {
   if (!choice.disclosures.empty()) return server::DisclosureBudget::open(choice.disclosures);
+  if (std::none_of(policies.begin(), policies.end(), protects_passages)) {
+    return std::unique_ptr<server::DisclosureBudget>();
+  }
   if (choice.store.empty()) return server::DisclosureBudget::open(":memory:");
   auto kept = server::DisclosureBudget::open(join_path(choice.store, server::kDisclosureFile));
   if (kept) return kept;
@@ -214,7 +219,7 @@ Status serve(Context& context, ServeChoice& choice) {
     spans = *std::move(exporter);
   }
   server::Services services{**engine, metrics, log, settings, audit->get(), ingestor.get(), {}, {}, spans.get()};
-  const auto disclosures = open_disclosures(choice, log);
+  const auto disclosures = open_disclosures(choice, (*engine)->policies(), log);
   if (!disclosures) return disclosures.error();
   services.disclosures = disclosures->get();
   services.draining = [&listening] { return listening != nullptr && listening->draining(); };
