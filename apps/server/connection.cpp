@@ -294,6 +294,8 @@ asio::awaitable<bool> Connection::write(Response response, bool keep_alive) {
   for (const auto& [name, value] : response.headers) message.set(name, value);
   message.body() = std::move(response.body);
   message.keep_alive(keep_alive);
+  // A client of HTTP/1.0 that asked for it waits for the end of the connection unless it is told.
+  if (keep_alive && parser_->get().version() < 11) message.set(http::field::connection, "keep-alive");
   message.prepare_payload();
   sent_bytes_ = message.body().size();
   stream_.expires_after(Milliseconds(shared_.options.write_timeout_ms));

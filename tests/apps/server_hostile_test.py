@@ -92,6 +92,16 @@ class Hostile(ServerTest):
         self.assertEqual(self.raw(b""[:0] + b"GET /health HTTP/1.0\r\n\r\n").split(b"\r\n\r\n")[1], b'{"status":"ok"}')
         self.check_alive()
 
+    def test_a_client_of_http_1_0_that_keeps_its_connection_is_told_that_it_may(self):
+        self.serve()
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as client:
+            for _ in range(2):
+                client.sendall(b"GET /health HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
+                reply = b""
+                while not reply.endswith(b'{"status":"ok"}'):
+                    reply += client.recv(4096) or self.fail(reply)
+                self.assertIn(b"\r\nConnection: keep-alive\r\n", reply)
+
     def test_slow_and_silent_clients_are_let_go(self):
         self.serve("--header-timeout-ms", "300", "--body-timeout-ms", "300", "--idle-timeout-ms", "300")
         body_begun = b"POST /v1/retrieve HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"
