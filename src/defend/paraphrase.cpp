@@ -42,6 +42,7 @@ class ParaphraseRecipe final : public VectorRecipe {
     return digits.empty() ? std::string(kAnyKind) : std::string(kKindPrefix) + digits;
   }
   int rows_per_chunk() const noexcept override { return 1; }
+  std::size_t passages_at_once() const noexcept override { return GenerateEachOptions().max_sequences; }
 
   Result<std::vector<float>> vectors(std::span<const std::string_view> texts, std::uint64_t* /*repeated*/,
                                      std::stop_token stop) const override {

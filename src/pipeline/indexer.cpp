@@ -86,7 +86,10 @@ class IndexRun final : public DocumentSink {
         encoder_(encoder),
         progress_(progress),
         stop_(std::move(stop)),
-        ids_(store, options.tenant) {}
+        ids_(store, options.tenant),
+        batch_(static_cast<std::size_t>(options.batch_chunks)) {
+    for (const VectorRecipe* recipe : options.recipes) batch_ = std::min(batch_, recipe->passages_at_once());
+  }
 
   Status document(Document document) override {
     if (stop_.stop_requested()) return cancelled();
@@ -113,8 +116,7 @@ class IndexRun final : public DocumentSink {
       return taken;
     }
     ids_.give_out(document.id, document);
-    const bool is_enough =
-        texts_.size() >= static_cast<std::size_t>(options_.batch_chunks) || moved_.size() >= kMaxMoved;
+    const bool is_enough = texts_.size() >= batch_ || moved_.size() >= kMaxMoved;
     return is_enough ? flush() : Status();
   }
 
@@ -280,6 +282,7 @@ class IndexRun final : public DocumentSink {
   Progress& progress_;
   std::stop_token stop_;
   DocumentIds ids_;
+  std::size_t batch_;  ///< chunks embedded and committed together
   std::optional<Error> first_problem_;
   std::vector<DocumentSource> moved_;  ///< unchanged documents whose files lie elsewhere now
   std::vector<NewDocument> waiting_;

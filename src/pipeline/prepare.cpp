@@ -106,9 +106,10 @@ Result<PrepareSummary> complete_vectors(Store& store, std::string_view tenant, c
   summary.already = (*passages)->live_chunks() - missing->size();
   if (missing->empty()) return summary;
   ProgressStage stage(progress, "making " + recipe.kind(), missing->size(), "passages");
-  for (std::size_t first = 0; first < missing->size(); first += kPrepareBatch) {
+  const std::size_t at_once = std::min(kPrepareBatch, recipe.passages_at_once());
+  for (std::size_t first = 0; first < missing->size(); first += at_once) {
     if (stop.stop_requested()) return stopped();
-    const std::size_t count = std::min(kPrepareBatch, missing->size() - first);
+    const std::size_t count = std::min(at_once, missing->size() - first);
     const auto batch = read_batch(store, tenant, std::span(*missing).subspan(first, count), progress);
     if (!batch) return batch.error();
     std::vector<std::string_view> texts;

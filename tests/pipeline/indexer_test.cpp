@@ -1,11 +1,63 @@
 #include "casemate/pipeline/indexer.h"
 
+#include "casemate/defend/scan_defence.h"
+#include "casemate/pipeline/prepare.h"
 #include "pipeline_fixture.h"
 
 namespace casemate {
 namespace {
 
 class IndexerTest : public PipelineFixture {};
+
+/// As slow as a language model: two passages a call, and stopped in the third one.
+class SlowRecipe final : public VectorRecipe {
+ public:
+  explicit SlowRecipe(const Encoder& encoder) : encoder_(encoder) {}
+  std::string kind() const override { return "slow"; }
+  int rows_per_chunk() const noexcept override { return 1; }
+  std::size_t passages_at_once() const noexcept override { return 2; }
+  Result<std::vector<float>> vectors(std::span<const std::string_view> texts, std::uint64_t*,
+                                     std::stop_token) const override {
+    if (++calls_ == 3) return Error{ErrorCode::kCancelled, "stopped"};
+    return encoder_.encode_passages(texts)->embeddings.values;
+  }
+
+ private:
+  const Encoder& encoder_;
+  mutable int calls_ = 0;
+};
+
+constexpr const char* kFive =
+    "{\"_id\":\"1\",\"text\":\"ferry\"}\n{\"_id\":\"2\",\"text\":\"bread\"}\n{\"_id\":\"3\",\"text\":\"tide\"}\n"
+    "{\"_id\":\"4\",\"text\":\"quay\"}\n{\"_id\":\"5\",\"text\":\"rope\"}\n";
+
+TEST_F(IndexerTest, StoppingWhileAModelMakesVectorsKeepsWhatItHasMade) {
+  write("corpus.jsonl", kFive);
+  const SlowRecipe recipe(*encoder_);
+  IndexOptions options;
+  options.recipes = {&recipe};
+  const auto stopped = index("corpus.jsonl", options);
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ((*store_->snapshot("default", "slow"))->live_chunks(), 4U);
+  const auto again = index("corpus.jsonl", options);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->unchanged, 4U);
+  EXPECT_EQ(again->added, 1U);
+}
+
+TEST_F(IndexerTest, StoppingWhileVectorsAreCompletedKeepsWhatWasMade) {
+  write("corpus.jsonl", kFive);
+  ASSERT_TRUE(index("corpus.jsonl").ok());
+  const SlowRecipe recipe(*encoder_);
+  const auto stopped = complete_vectors(*store_, "default", recipe, Progress::none(), {});
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
+  const auto again = complete_vectors(*store_, "default", recipe, Progress::none(), {});
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->already, 4U);
+  EXPECT_EQ(again->passages, 1U);
+}
 
 TEST_F(IndexerTest, ASecondRunChangesNothingAndAChangedFileIsReplaced) {
   write("a.txt", "The ferry leaves at six.");

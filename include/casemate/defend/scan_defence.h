@@ -23,6 +23,8 @@ class VectorRecipe {
   virtual ~VectorRecipe() = default;
   [[nodiscard]] virtual std::string kind() const = 0;  ///< "fragments-n5-word"
   [[nodiscard]] virtual int rows_per_chunk() const noexcept = 0;
+  /// As many passages are worth a call: a kill loses them, and progress is told after each call.
+  [[nodiscard]] virtual std::size_t passages_at_once() const noexcept { return 256; }
   /// [texts * rows_per_chunk, d]. `repeated` (may be null) grows by the passages too short for distinct fragments.
   /// Error: what the encoder or model says; Cancelled.
   [[nodiscard]] virtual Result<std::vector<float>> vectors(std::span<const std::string_view> texts,
